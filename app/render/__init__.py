@@ -1,0 +1,1 @@
+"""Drawing with PyVista and without Qt: used by the viewport and by exports alike."""

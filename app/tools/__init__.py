@@ -1,0 +1,1 @@
+"""What the mouse does: each tool turns pointer events into camera moves or engine commands."""

@@ -1,0 +1,156 @@
+"""All that the dynamics needs to know of one object, in SI units, whatever the anchor: made once per object and material.
+
+Symbols: ``s`` metres per unit, ``C`` combination of samples into mass points, ``M_rel`` the part of the mass matrix of
+``q`` that is left when the best rigid motion is taken away.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import torch
+from jaxtyping import Float, Float64, Int
+from torch import Tensor
+
+from engine.dynamics.elasticity import ElasticGraph, Elasticity, build_elastic_graph
+from engine.geometry.surface import farthest_points
+from engine.kinematics.blending import DrivenPoints
+from engine.kinematics.object_kinematics import ObjectKinematics
+from engine.scenes.material import Material
+
+MOST_CANDIDATES = 1536
+# A joint is never softer than this share of the object's stiffness; with dry friction it needs no spring at all.
+LEAST_FREQUENCY = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What does not depend on the material: made once per object.
+
+    Attributes:
+        graph: elastic edges.
+        candidates: vertices that may touch the floor, evenly spread, shape (c,).
+        stiffness_modes: generalized eigenvalues and eigenvectors of the unit elasticity against the unit mass at rest.
+        base_bottom, base_top: samples of the lowest and highest band, and their RMS motion in the prior.
+    """
+
+    graph: ElasticGraph
+    candidates: Int[np.ndarray, " c"]
+    stiffness_values: Float64[np.ndarray, " r"]
+    bands: tuple[tuple[Int[np.ndarray, " b"], float], tuple[Int[np.ndarray, " b"], float]]
+
+
+def describe_shape(kinematics: ObjectKinematics) -> Shape:
+    """Build the elastic graph, choose contact candidates and find the elastic spectrum of an object."""
+    graph = build_elastic_graph(kinematics.sample_points, kinematics.prior)
+    vertices = np.asarray(kinematics.rest.vertices)
+    count = len(vertices)
+    if count > MOST_CANDIDATES:
+        # Farthest points of a random subset: even, and quick at any vertex count.
+        subset = np.random.default_rng(0).permutation(count)[: 4 * MOST_CANDIDATES]
+        pick = farthest_points(vertices[subset], np.asarray(kinematics.rest.component)[subset], MOST_CANDIDATES)
+        candidates = np.sort(subset[pick])
+    else:
+        candidates = np.arange(count)
+    values = np.zeros(0)
+    if kinematics.k_q:
+        handles = kinematics.handles_with_tangents(np.zeros(kinematics.k_q))
+        rest = torch.as_tensor(kinematics.sample_points, dtype=kinematics.dtype)
+        driven = kinematics.points(handles, kinematics.sample_weights, rest)
+        _, jacobian = Elasticity(graph).residuals(driven)
+        values = scipy.linalg.eigh(jacobian @ jacobian.T, relative_mass(kinematics, driven), eigvals_only=True)
+    z = kinematics.sample_points[:, 2]
+    motion = (kinematics.prior.positions - torch.as_tensor(kinematics.sample_points)).square().sum(-1).mean(0).sqrt()
+    band = max(0.06 * float(np.ptp(z)), 0.02)
+    bands: list[tuple[np.ndarray, float]] = []
+    for height in (z - z.min(), z.max() - z):
+        chosen = np.flatnonzero(height <= max(band, float(np.sort(height)[min(7, len(z) - 1)])))
+        bands.append((chosen, float(motion[torch.as_tensor(chosen)].mean())))
+    return Shape(graph, candidates, np.maximum(values, 0.0), (bands[0], bands[1]))
+
+
+def relative_mass(kinematics: ObjectKinematics, driven: DrivenPoints) -> Float64[np.ndarray, "r r"]:
+    """Return M_rel for a total mass of one, unit frame: what ``q`` moves beyond the best rigid motion."""
+    points = kinematics.mass_points
+    x = points.combination @ driven.positions.double().numpy()
+    tangents = np.einsum("mp,kpd->kmd", points.combination, driven.position_tangents.double().numpy())
+    generalized = full_mass_matrix(x - points.mass @ x, tangents, points.mass)
+    rel = generalized[6:, 6:] - generalized[6:, :6] @ np.linalg.solve(generalized[:6, :6], generalized[:6, 6:])
+    return regularised(0.5 * (rel + rel.T))
+
+
+def full_mass_matrix(
+    arms: Float64[np.ndarray, "m 3"], tangents: Float64[np.ndarray, "r m 3"], mass: Float64[np.ndarray, " m"]
+) -> Float64[np.ndarray, "d d"]:
+    """Return ``J^T W J`` in the order translation, rotation, q; ``arms`` run from the root to the mass points."""
+    jacobian = generalized_jacobian(arms, tangents)
+    return np.asarray(jacobian @ (jacobian * np.repeat(mass, 3)).T)
+
+
+def generalized_jacobian(
+    arms: Float64[np.ndarray, "m 3"], tangents: Float64[np.ndarray, "r m 3"]
+) -> Float64[np.ndarray, "d m3"]:
+    """Return the transposed Jacobian of points by (p, rotation vector, q), one row per coordinate."""
+    m = len(arms)
+    out = np.zeros((6 + len(tangents), m, 3))
+    for axis in range(3):
+        out[axis, :, axis] = 1.0
+        i, j = (axis + 1) % 3, (axis + 2) % 3
+        # e_axis x arm
+        out[3 + axis, :, i] = -arms[:, j]
+        out[3 + axis, :, j] = arms[:, i]
+    out[6:] = tangents
+    return out.reshape(len(out), 3 * m)
+
+
+def regularised(matrix: Float64[np.ndarray, "r r"]) -> Float64[np.ndarray, "r r"]:
+    """Add ``1e-6 tr/r`` to the diagonal, which bounds the condition number of the q block."""
+    r = len(matrix)
+    return matrix + np.eye(r) * (1e-6 * np.trace(matrix) / max(r, 1))
+
+
+class Body:
+    """An object with a material: masses, stiffness, damping and friction as the integrator uses them."""
+
+    def __init__(self, kinematics: ObjectKinematics, shape: Shape, material: Material, metres_per_unit: float) -> None:
+        """Scale the object to SI units and set its stiffness from the material's frequency."""
+        self.kinematics, self.shape, self.material, self.scale = kinematics, shape, material, metres_per_unit
+        self.size = kinematics.rest.size * metres_per_unit
+        power = 3 if kinematics.rest.solid else 2
+        self.mass = max(material.density * kinematics.mass_points.measure * metres_per_unit**power, 1e-6)
+        self.masses: Float64[np.ndarray, " m"] = kinematics.mass_points.mass * self.mass
+        self.combination = kinematics.mass_points.combination
+        self.elasticity = Elasticity(shape.graph)
+        self.rest_samples: Float[Tensor, "p 3"] = torch.as_tensor(kinematics.sample_points, dtype=kinematics.dtype)
+        candidates = torch.as_tensor(shape.candidates, dtype=torch.long)
+        self.candidate_weights = kinematics.vertex_weights[candidates]
+        self.candidate_rest: Float[Tensor, "c 3"] = torch.as_tensor(
+            np.asarray(kinematics.rest.vertices)[shape.candidates], dtype=kinematics.dtype
+        )
+        self.k_q = 0 if material.name == "rigid" else kinematics.k_q
+        # stiffness of the unit elasticity such that the reference mode has the material's frequency
+        omega = 2.0 * np.pi * material.frequency
+        self.stiffness = self.prior_stiffness = 0.0
+        if self.k_q:
+            unit_mass = self.mass * metres_per_unit**2
+            reference = self._reference_eigenvalue()
+            self.stiffness = (1.0 - material.prior_weight) * omega**2 * unit_mass / reference
+            mean_mass = float((kinematics.reduction.rms_motion.double() ** 2).mean()) * unit_mass
+            self.prior_stiffness = material.prior_weight * omega**2 * mean_mass
+            self.barrier_stiffness = mean_mass * (2.0 * np.pi * 15.0) ** 2
+        self.omega = omega
+        start = float(np.hypot(np.linalg.norm(kinematics.prior_offset), kinematics.prior_distance))
+        # A rest shape outside the learned range still has some room to move.
+        self.range_radius = max(kinematics.range_radius, 1.25 * start)
+
+    def _reference_eigenvalue(self) -> float:
+        """Return the unit stiffness of the mode that the material's frequency speaks of.
+
+        It is the softest mode of an elastic object. Where dry friction holds joints, the softest modes are the joints
+        themselves, so the stiffest mode is taken: the frequency then says how rigid the parts are.
+        """
+        values = self.shape.stiffness_values
+        chosen = values[-1] if self.material.dry_friction > 0 else values[0]
+        return float(max(chosen, 1e-3 * values[-1], 1e-12))

@@ -1,0 +1,265 @@
+"""One implicit step in the generalized coordinates, by Gauss-Newton on the incremental potential.
+
+    minimise  1/(2 gamma^2) ||x(y) - x~||_W^2 + V(x(y)) + dissipation,      y = (p, R, q)
+
+With BDF2, ``gamma = 2h/3``, ``x^ = (4 x_n - x_{n-1})/3``, ``x~ = x^ + gamma (4 v_n - v_{n-1})/3 + gamma^2 g``; the new velocity
+is ``(x - x^)/gamma``. Backward Euler (``gamma = h``, ``x^ = x_n``) starts a motion, follows an impact, and replaces a step that
+did not converge. Gravity is part of ``x~``. The Hessian is that of Gauss-Newton, so it is never indefinite; a line search on
+the true energy guards the step. Source: method of the project, section 4; Gast et al., "Optimization integrator", 2015.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+from jaxtyping import Float64
+
+from engine.dynamics.body import Body
+from engine.dynamics.constraints import ConstraintSpring
+from engine.dynamics.contact import floor_forces
+from engine.dynamics.evaluation_point import Evaluation, PointRows, Pose, evaluate, moved
+from engine.dynamics.grab import SpringForce, spring_force
+from engine.dynamics.state import Grab
+
+MOST_ITERATIONS = 16
+LINE_SEARCH = 6
+# RMS of the last correction, as a share of size, at which a step has converged.
+TOLERANCE = 3e-6
+# Largest turn [rad] of one iteration.
+TURN_CAP = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """A linear multistep scheme for one step: ``gamma``, ``x^``, ``x~`` of the mass points and ``q^`` (see the module)."""
+
+    gamma: float
+    base: Float64[np.ndarray, "m 3"]
+    aim: Float64[np.ndarray, "m 3"]
+    base_q: Float64[np.ndarray, " r"]
+
+
+@dataclass(frozen=True, slots=True)
+class StepTerms:
+    """What acts in one step, fixed while it is solved.
+
+    Attributes:
+        scheme: the time discretisation; ``h`` the step [s].
+        extra: rows of the extra points, in the order contacts, held point (3 rows), pins (3 rows each), forces (3 each).
+        contact_count: number of contact points; ``contact_before`` (c, 3) their places at the start [m].
+        contact_load: lagged normal forces [N].
+        grab: the hand, with ``grab_before`` the held point at the start [m].
+        forces: constant forces (f, 3) [N] with their barycentric weights (f, 3).
+        relative_mass: M_rel at the start; ``damping`` the Rayleigh matrix of q [kg/s, in q's units].
+        stuck: where dry friction holds; ``friction_reach`` the RMS slide at which it gives way [m].
+        constraint: spring on constraint values, its rows by sample (r, p3) and by pin points, and the wanted values (r,).
+    """
+
+    scheme: Scheme
+    h: float
+    extra: PointRows
+    contact_count: int
+    contact_before: Float64[np.ndarray, "c 3"]
+    contact_load: Float64[np.ndarray, " c"]
+    grab: Grab | None
+    grab_before: Float64[np.ndarray, "3"] | None
+    pin_barycentric: Float64[np.ndarray, "n 3"]
+    forces: Float64[np.ndarray, "f 3"]
+    force_barycentric: Float64[np.ndarray, "f 3"]
+    relative_mass: Float64[np.ndarray, "r r"]
+    damping: Float64[np.ndarray, "r r"]
+    stuck: Float64[np.ndarray, " r"]
+    constraint: ConstraintSpring | None
+    sample_rows: Float64[np.ndarray, "a p3"]
+    wanted: Float64[np.ndarray, " c"]
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """Energy, gradient and Hessian of a step at one iterate, with the parts that a report wants."""
+
+    energy: float
+    gradient: Float64[np.ndarray, " d"]
+    hessian: Float64[np.ndarray, "d d"]
+    contact_load: Float64[np.ndarray, " c"]
+    hand: SpringForce | None
+    elastic: float
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The end of a Gauss-Newton solve."""
+
+    evaluation: Evaluation
+    assembly: Assembly
+    iterations: int
+    residual: float
+    converged: bool
+    finite: bool
+
+
+def held_position(evaluation: Evaluation, terms: StepTerms) -> Float64[np.ndarray, "3"]:
+    """Return the place of the held point [m]."""
+    assert terms.grab is not None
+    c = terms.contact_count
+    return np.asarray(terms.grab.point.barycentric) @ evaluation.points_at[c : c + 3]
+
+
+def constraint_values(
+    evaluation: Evaluation, terms: StepTerms
+) -> tuple[Float64[np.ndarray, " c"], Float64[np.ndarray, "c d"]]:
+    """Return the values of anchor and pin functionals, minus what is wanted, and their derivatives."""
+    d = len(evaluation.mass_matrix)
+    values = [terms.sample_rows @ evaluation.samples_at.ravel()]
+    rows = [terms.sample_rows @ evaluation.samples_jacobian.reshape(d, -1).T]
+    first = terms.contact_count + (3 if terms.grab is not None else 0)
+    n = len(terms.pin_barycentric)
+    if n:
+        places = evaluation.points_at[first : first + 3 * n].reshape(n, 3, 3)
+        tangents = evaluation.points_jacobian[:, first : first + 3 * n].reshape(d, n, 3, 3)
+        values.append(np.einsum("nk,nkd->nd", terms.pin_barycentric, places).ravel())
+        rows.append(np.einsum("nk,jnkd->ndj", terms.pin_barycentric, tangents).reshape(3 * n, d))
+    return np.concatenate(values) - terms.wanted, np.concatenate(rows)
+
+
+def assemble(body: Body, evaluation: Evaluation, terms: StepTerms, contact_load: Float64[np.ndarray, " c"]) -> Assembly:
+    """Sum every energy of the step at one iterate, with gradient and Gauss-Newton Hessian."""
+    gamma = terms.scheme.gamma
+    d, r = len(evaluation.mass_matrix), body.k_q
+    offset = evaluation.masses_at - terms.scheme.aim
+    weighted = (body.masses[:, None] * offset).ravel()
+    energy = 0.5 * float(weighted @ offset.ravel()) / gamma**2
+    gradient = evaluation.masses_jacobian @ weighted / gamma**2
+    hessian = evaluation.mass_matrix / gamma**2
+    elastic = 0.0
+    if r:
+        elastic, value, slope, curvature = internal(body, evaluation, terms)
+        energy += value
+        gradient[6:] += slope
+        hessian[6:, 6:] += curvature
+    load = contact_load
+    if terms.contact_count:
+        c = terms.contact_count
+        floor = floor_forces(
+            evaluation.points_at[:c],
+            terms.contact_before,
+            contact_load,
+            mass=body.mass,
+            size=body.size,
+            friction=body.material.floor_friction,
+            h=terms.h,
+        )
+        tangents = evaluation.points_jacobian[:, :c].reshape(d, -1)
+        energy += floor.energy
+        gradient += tangents @ floor.gradient.ravel()
+        hessian += (tangents * floor.hessian.ravel()) @ tangents.T
+        load = -floor.gradient[:, 2]
+    hand = None
+    if terms.grab is not None and terms.grab_before is not None:
+        c, g = terms.contact_count, terms.grab
+        hand = spring_force(
+            held_position(evaluation, terms),
+            terms.grab_before,
+            g.target,
+            stiffness=g.stiffness,
+            damping=g.damping,
+            force_cap=g.force_cap,
+            age=g.age,
+            h=terms.h,
+        )
+        tangents = np.einsum("k,jkd->jd", g.point.barycentric, evaluation.points_jacobian[:, c : c + 3])
+        energy += hand.energy
+        gradient += tangents @ hand.gradient
+        hessian += tangents @ hand.hessian @ tangents.T
+    if len(terms.forces):
+        places = evaluation.points_at[-3 * len(terms.forces) :].reshape(-1, 3, 3)
+        tangents = evaluation.points_jacobian[:, -3 * len(terms.forces) :].reshape(d, -1, 3, 3)
+        energy -= float(np.einsum("fk,fkd,fd->", terms.force_barycentric, places, terms.forces))
+        gradient -= np.einsum("fk,jfkd,fd->j", terms.force_barycentric, tangents, terms.forces)
+    if terms.constraint is not None:
+        values, rows = constraint_values(evaluation, terms)
+        pull = terms.constraint.stiffness @ values
+        energy += 0.5 * float(values @ pull)
+        gradient += rows.T @ pull
+        hessian += rows.T @ terms.constraint.stiffness @ rows
+    return Assembly(energy, gradient, hessian, load, hand, elastic)
+
+
+def internal(
+    body: Body, evaluation: Evaluation, terms: StepTerms
+) -> tuple[float, float, Float64[np.ndarray, " r"], Float64[np.ndarray, "r r"]]:
+    """Return the elastic energy, and energy, gradient and Hessian in q of all internal terms.
+
+    They are object-space elasticity, the prior, the range barrier, viscous damping and dry friction.
+    """
+    q = evaluation.pose.q
+    residual, tangents = evaluation.elastic
+    energy = 0.5 * body.stiffness * float(residual @ residual) + 0.5 * body.prior_stiffness * float(q @ q)
+    gradient = body.stiffness * (tangents @ residual) + body.prior_stiffness * q
+    hessian = body.stiffness * (tangents @ tangents.T) + body.prior_stiffness * np.eye(len(q))
+    centre = body.kinematics.prior_offset + q
+    radius = float(np.hypot(np.linalg.norm(centre), body.kinematics.prior_distance))
+    beyond = radius - body.range_radius
+    if beyond > 0:
+        energy += 0.5 * body.barrier_stiffness * beyond**2
+        gradient = gradient + body.barrier_stiffness * beyond / radius * centre
+        direction = centre / radius
+        hessian = hessian + body.barrier_stiffness * (
+            np.outer(direction, direction) + beyond / radius * np.eye(len(q))
+        )
+    elastic = energy
+    rate = q - terms.scheme.base_q
+    drag = terms.damping @ rate / terms.scheme.gamma
+    energy += 0.5 * float(rate @ drag)
+    gradient = gradient + drag
+    hessian = hessian + terms.damping / terms.scheme.gamma
+    limit = body.material.dry_friction * body.mass
+    if limit > 0:
+        slide = q - terms.stuck
+        push = terms.relative_mass @ slide
+        distance = float(np.sqrt(max(slide @ push, 0.0) / body.mass))
+        reach = friction_reach(body)
+        # A spring up to the reach, a constant force beyond it: at rest a joint holds without creeping.
+        secant = limit / max(distance, reach)
+        energy += limit * (distance - 0.5 * reach) if distance > reach else 0.5 * limit * distance**2 / reach
+        gradient = gradient + secant * push / body.mass
+        hessian = hessian + secant * terms.relative_mass / body.mass
+    return elastic, energy, gradient, hessian
+
+
+def friction_reach(body: Body) -> float:
+    """Return the RMS slide at which dry friction gives way [m]."""
+    return 0.002 * body.size
+
+
+def solve(body: Body, start: Pose, terms: StepTerms) -> Solution:
+    """Minimise the step's energy from a starting pose."""
+    evaluation = evaluate(body, start, terms.extra)
+    assembly = assemble(body, evaluation, terms, terms.contact_load)
+    residual, converged = np.inf, False
+    iteration = 0
+    for iteration in range(1, MOST_ITERATIONS + 1):
+        if not (np.isfinite(assembly.energy) and np.isfinite(assembly.gradient).all()):
+            return Solution(evaluation, assembly, iteration, np.inf, False, False)
+        try:
+            step = -scipy.linalg.solve(assembly.hessian, assembly.gradient, assume_a="pos", check_finite=False)
+        except np.linalg.LinAlgError:
+            return Solution(evaluation, assembly, iteration, np.inf, False, True)
+        turn = float(np.linalg.norm(step[3:6]))
+        step = step * min(1.0, TURN_CAP / max(turn, 1e-12))
+        residual = float(np.sqrt(max(step @ evaluation.mass_matrix @ step, 0.0) / body.mass)) / body.size
+        if residual < TOLERANCE:
+            converged = True
+            break
+        share = 1.0
+        for _ in range(LINE_SEARCH):
+            trial = evaluate(body, moved(evaluation.pose, step, share), terms.extra)
+            trial_assembly = assemble(body, trial, terms, assembly.contact_load)
+            # Friction's bound moves with the iterate, so energies are compared with the same bound.
+            if trial_assembly.energy <= assembly.energy * (1 + 1e-10) + 1e-12 * body.mass:
+                break
+            share *= 0.4
+        evaluation, assembly = trial, assemble(body, trial, terms, trial_assembly.contact_load)
+    return Solution(evaluation, assembly, iteration, residual, converged, True)

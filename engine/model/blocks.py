@@ -1,0 +1,137 @@
+"""Transformer blocks and point features shared by the three networks.
+
+Attention is written out in plain products: token counts are small, and the plain form has every derivative.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+class PositionalEncoding(nn.Module):
+    """Coordinates with sines and cosines in octaves times pi (3DShape2VecSet, section 3.3)."""
+
+    def __init__(self, octaves: int) -> None:
+        """``octaves`` frequencies per axis; the output has ``6 octaves + 3`` channels."""
+        super().__init__()
+        self.channels = 6 * octaves + 3
+        self.register_buffer("frequencies", torch.pi * 2.0 ** torch.arange(octaves), persistent=False)
+
+    def forward(self, x: Float[Tensor, "*n 3"]) -> Float[Tensor, "*n c"]:
+        """Encode positions in the unit frame."""
+        phase = (x[..., None] * self.frequencies).flatten(-2)
+        return torch.cat((x, phase.sin(), phase.cos()), -1)
+
+
+class Mlp(nn.Sequential):
+    """Two linear layers with a GELU between them."""
+
+    def __init__(self, inside: int, hidden: int, outside: int) -> None:
+        """Channels in, hidden and out."""
+        super().__init__(nn.Linear(inside, hidden), nn.GELU(), nn.Linear(hidden, outside))
+
+
+class Attention(nn.Module):
+    """Multi-head attention of queries to a context (or to themselves), pre-normalised, with a residual."""
+
+    def __init__(self, width: int, heads: int, *, cross: bool = False) -> None:
+        """``width`` channels in ``heads`` heads; ``cross`` gives the context its own normalisation."""
+        super().__init__()
+        self.heads = heads
+        self.norm = nn.LayerNorm(width)
+        self.context_norm = nn.LayerNorm(width) if cross else None
+        self.query, self.key_value = nn.Linear(width, width), nn.Linear(width, 2 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x: Float[Tensor, "b t d"], context: Float[Tensor, "b p d"] | None = None) -> Float[Tensor, "b t d"]:
+        """Return ``x`` plus what it gathers from the context."""
+        normed = self.norm(x)
+        if context is not None and self.context_norm is not None:
+            source = self.context_norm(context)
+        else:
+            source = normed
+        b, t, d = x.shape
+        q = self.query(normed).view(b, t, self.heads, -1).transpose(1, 2)
+        k, v = self.key_value(source).view(b, source.shape[1], 2, self.heads, -1).permute(2, 0, 3, 1, 4)
+        weights = (q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5).softmax(-1)
+        return x + self.out((weights @ v).transpose(1, 2).reshape(b, t, d))
+
+
+class Block(nn.Module):
+    """Cross-attention to points, self-attention among tokens, and a feed-forward layer."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        """``width`` channels in ``heads`` heads."""
+        super().__init__()
+        self.cross = Attention(width, heads, cross=True)
+        self.own = Attention(width, heads)
+        self.norm, self.feed = nn.LayerNorm(width), Mlp(width, 2 * width, width)
+
+    def forward(self, tokens: Float[Tensor, "b t d"], context: Float[Tensor, "b p d"]) -> Float[Tensor, "b t d"]:
+        """Return updated tokens."""
+        tokens = self.own(self.cross(tokens, context))
+        return tokens + self.feed(self.norm(tokens))
+
+
+class SelfBlock(nn.Module):
+    """Self-attention among tokens and a feed-forward layer."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        """``width`` channels in ``heads`` heads."""
+        super().__init__()
+        self.own = Attention(width, heads)
+        self.norm, self.feed = nn.LayerNorm(width), Mlp(width, 2 * width, width)
+
+    def forward(self, tokens: Float[Tensor, "b t d"]) -> Float[Tensor, "b t d"]:
+        """Return updated tokens."""
+        tokens = self.own(tokens)
+        return tokens + self.feed(self.norm(tokens))
+
+
+class Pool(nn.Module):
+    """A few learned queries that gather a set of tokens into one vector, whatever their number and order."""
+
+    def __init__(self, width: int, heads: int, queries: int, channels: int) -> None:
+        """``queries`` learned queries, ``channels`` output channels."""
+        super().__init__()
+        self.queries = nn.Parameter(0.5 * torch.randn(queries, width))
+        self.attend = Attention(width, heads, cross=True)
+        self.out = nn.Linear(queries * width, channels)
+
+    def forward(self, tokens: Float[Tensor, "b t d"]) -> Float[Tensor, "b c"]:
+        """Return one vector per item."""
+        gathered = self.attend(self.queries.expand(len(tokens), -1, -1), tokens)
+        return self.out(gathered.flatten(1))
+
+
+class PointFeatures(nn.Module):
+    """Features of surface points: encoded position, normal, and the pooled feature of the point's component.
+
+    The component's feature tells a lid from the box it rests on where the two touch in space.
+    """
+
+    def __init__(self, width: int, octaves: int, slots: int) -> None:
+        """``slots`` is how many components are told apart; higher numbers share slots."""
+        super().__init__()
+        self.encoding, self.slots = PositionalEncoding(octaves), slots
+        self.point = Mlp(self.encoding.channels + 3, width, width)
+        self.pooled = Mlp(2 * width, width, width)
+
+    def components(
+        self, points: Float[Tensor, "b p 3"], normals: Float[Tensor, "b p 3"], component: Int[Tensor, "b p"]
+    ) -> tuple[Float[Tensor, "b p d"], Float[Tensor, "b s d"]]:
+        """Return the points' own features and the pooled feature of every component slot."""
+        own = self.point(torch.cat((self.encoding(points), normals), -1))
+        index = component[..., None].expand_as(own)
+        empty = own.new_zeros(own.shape[0], self.slots, own.shape[-1])
+        mean = empty.scatter_reduce(1, index, own, "mean", include_self=False)
+        high = empty.scatter_reduce(1, index, own, "amax", include_self=False)
+        return own, self.pooled(torch.cat((mean, high), -1))
+
+    def gather(
+        self, own: Float[Tensor, "b p d"], pooled: Float[Tensor, "b s d"], component: Int[Tensor, "b p"]
+    ) -> Float[Tensor, "b p d"]:
+        """Add to each point the feature of its component."""
+        return own + torch.take_along_dim(pooled, component[..., None], 1)

@@ -1,0 +1,86 @@
+"""Checkpoints: weights as safetensors, the configuration and the measured facts as JSON text inside the same file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from engine.model.variational_autoencoder import ModelConfig, VariationalAutoencoder
+
+DEFAULT_CHECKPOINT = Path(__file__).resolve().parents[2] / "assets" / "models" / "neurok-small.safetensors"
+FORMAT = "neurok-checkpoint-0"
+
+
+class CheckpointError(ValueError):
+    """A file that is no usable checkpoint; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A trained network and what is known of it.
+
+    Attributes:
+        model: the networks, in evaluation mode.
+        facts: training facts: iterations, data fingerprint, metrics, ``range_radius`` (the 95 % radius of the
+            training posteriors about the prior mean, used by the range barrier).
+        fingerprint: first 12 hex digits of the file's SHA-256.
+    """
+
+    model: VariationalAutoencoder
+    facts: dict[str, Any]
+    fingerprint: str
+
+
+def save_checkpoint(model: VariationalAutoencoder, facts: dict[str, Any], path: Path) -> None:
+    """Write a checkpoint beside the target, then rename it over."""
+    metadata = {
+        "format": FORMAT,
+        "config": json.dumps(model.config.as_dict()),
+        "facts": json.dumps(facts),
+    }
+    part = path.with_name(path.name + ".part")
+    save_file({k: v.detach().contiguous() for k, v in model.state_dict().items()}, part, metadata)
+    part.replace(path)
+
+
+def load_checkpoint(path: Path | None = None) -> Checkpoint:
+    """Read a checkpoint, by default the one that comes with the program.
+
+    Raises:
+        CheckpointError: the file is missing, is no safetensors file, or is of another format.
+    """
+    path = DEFAULT_CHECKPOINT if path is None else path
+    if not path.is_file():
+        raise CheckpointError(f"no checkpoint at {path}: train one with 'main.py train', or restore assets/models")
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a mapping
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path.name} is not a readable safetensors file: {error}") from error
+    if metadata.get("format") != FORMAT:
+        raise CheckpointError(f"{path.name} is of format {metadata.get('format')!r}; this program reads {FORMAT!r}")
+    model = VariationalAutoencoder(ModelConfig(**json.loads(metadata["config"])))
+    try:
+        model.load_state_dict(tensors)
+    except RuntimeError as error:
+        raise CheckpointError(f"{path.name} does not fit its own configuration: {error}") from error
+    model.eval().requires_grad_(False)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    return Checkpoint(model, json.loads(metadata["facts"]), digest)
+
+
+def random_checkpoint(config: ModelConfig | None = None, *, seed: int = 0) -> Checkpoint:
+    """Return an untrained network of the same shape: the control of the law "the network matters"."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = VariationalAutoencoder(config or ModelConfig())
+    model.eval().requires_grad_(False)
+    return Checkpoint(model, {"range_radius": float(model.config.latent) ** 0.5}, "untrained")

@@ -123,7 +123,7 @@ class OrbitCamera:
         radius = max(0.5 * float(np.linalg.norm(high - low)), 1e-6)
         tangent = np.tan(np.radians(0.5 * VIEW_ANGLE_DEGREES)) * min(1.0, max(aspect, 0.2))
         self.focus = 0.5 * (np.asarray(low, np.float64) + np.asarray(high, np.float64))
-        self.distance = float(1.12 * radius / np.sin(np.arctan(tangent)))
+        self.distance = float(1.22 * radius / np.sin(np.arctan(tangent)))
 
 
 def clipping_range(

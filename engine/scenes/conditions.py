@@ -19,24 +19,24 @@ class _Timed(BaseModel):
 
     Attributes:
         point: place on the rest surface, file frame and units.
-        start, end: the condition acts while ``start <= t < end`` [s].
+        start, end: the condition acts while ``start <= t < end`` [s]; no end means for ever.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     point: Triple
     start: float = Field(default=0.0, ge=0.0, allow_inf_nan=False)
-    end: float = Field(default=float("inf"), ge=0.0)
+    end: float | None = Field(default=None, allow_inf_nan=False)
 
     @model_validator(mode="after")
     def _ends_after_start(self) -> Self:
-        if not self.end > self.start:
+        if self.end is not None and not self.end > self.start:
             raise ValueError(f"a condition must end after its start; start is {self.start} s, end is {self.end} s")
         return self
 
     def active(self, time: float) -> bool:
         """Return whether the condition acts at a time [s]."""
-        return self.start <= time < self.end
+        return self.start <= time and (self.end is None or time < self.end)
 
 
 class TimedForce(_Timed):
@@ -67,7 +67,12 @@ class TimedPull(_Timed):
 
     kind: Literal["pull"] = "pull"
     offset: Triple
-    end: float = Field(gt=0.0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _lets_go(self) -> Self:
+        if self.end is None:
+            raise ValueError("a pull needs an end: the hand reaches its offset then")
+        return self
 
 
 class TimedPin(_Timed):

@@ -75,7 +75,7 @@ def relative_mass(kinematics: ObjectKinematics, driven: DrivenPoints) -> Float64
     """Return M_rel for a total mass of one, unit frame: what ``q`` moves beyond the best rigid motion."""
     points = kinematics.mass_points
     x = points.combination @ driven.positions.double().numpy()
-    tangents = np.einsum("mp,kpd->kmd", points.combination, driven.position_tangents.double().numpy())
+    tangents = np.einsum("mp,pkd->kmd", points.combination, driven.position_tangents.double().numpy())
     generalized = full_mass_matrix(x - points.mass @ x, tangents, points.mass)
     rel = generalized[6:, 6:] - generalized[6:, :6] @ np.linalg.solve(generalized[:6, :6], generalized[:6, 6:])
     return regularised(0.5 * (rel + rel.T))

@@ -90,35 +90,88 @@ class Elasticity:
     def __init__(self, graph: ElasticGraph) -> None:
         """Keep the graph; residuals are scaled so that the energy is half their squared length."""
         self.graph = graph
-        root = torch.as_tensor(np.sqrt(graph.weight), dtype=graph.rest.dtype)
-        self._scale = torch.cat((root, root * BENDING_SHARE**0.5))[:, None]
+        root = torch.as_tensor(np.sqrt(graph.weight), dtype=graph.rest.dtype)[:, None]
+        self._scale = root * root.new_tensor([1.0] * 3 + [BENDING_SHARE**0.5] * 3)
 
     def residuals(self, points: DrivenPoints) -> tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, "r n"]]:
         """Return residuals (n = 6 e) and their derivatives along each coordinate, for the samples' driven points."""
         g = self.graph
         a, b = g.ends[:, 0], g.ends[:, 1]
         ra, rb = points.rotations[a], points.rotations[b]
-        ta, tb = points.rotation_tangents[:, a], points.rotation_tangents[:, b]
-        flip = torch.where((ra * rb).sum(-1, keepdim=True) < 0, -1.0, 1.0)
-        rb, tb = rb * flip, tb * flip
+        flip = torch.where((ra * rb).sum(-1, keepdim=True) < 0, -1.0, 1.0).to(ra.dtype)
+        rb = rb * flip
         total = ra + rb
         inverse = 1.0 / total.norm(dim=-1, keepdim=True)
         mean = total * inverse
-        tm = (ta + tb) * inverse
-        tm = tm - mean * (mean * tm).sum(-1, keepdim=True)
+        back = _rotation_rows(mean)
         e = (points.positions[b] - points.positions[a]) / g.length
-        te = (points.position_tangents[:, b] - points.position_tangents[:, a]) / g.length
-        w, u, tw, tu = mean[..., :1], mean[..., 1:], tm[..., :1], tm[..., 1:]
-        c = 2.0 * torch.linalg.cross(u, e)
-        stretch = e - w * c + torch.linalg.cross(u, c) - g.rest
-        tc = 2.0 * (torch.linalg.cross(tu, e.expand_as(te)) + torch.linalg.cross(u.expand_as(te), te))
-        t_stretch = te - tw * c - w * tc + torch.linalg.cross(tu, c.expand_as(te))
-        t_stretch = t_stretch + torch.linalg.cross(u.expand_as(te), tc)
-        wa, va, wb, vb = ra[..., :1], ra[..., 1:], rb[..., :1], rb[..., 1:]
-        turn = 2.0 * (wa * vb - wb * va - torch.linalg.cross(va, vb))
-        twa, tva, twb, tvb = ta[..., :1], ta[..., 1:], tb[..., :1], tb[..., 1:]
-        t_turn = twa * vb + wa * tvb - twb * va - wb * tva
-        t_turn = t_turn - torch.linalg.cross(tva, vb.expand_as(tva)) - torch.linalg.cross(va.expand_as(tvb), tvb)
-        residual = torch.cat((stretch, turn)) * self._scale
-        tangents = torch.cat((t_stretch, 2.0 * t_turn), 1) * self._scale
-        return residual.double().numpy().ravel(), tangents.flatten(1).double().numpy()
+        local = torch.matmul(e[:, None], back)[:, 0]
+        stretch = local - g.rest
+        turn = torch.matmul(rb[:, None], 2.0 * _left_vector_rows(ra))[:, 0]
+        # One 11x6 matrix per edge takes (edge vector, rotation of a, rotation of b) to (stretch, turn).
+        eye = torch.eye(4, dtype=mean.dtype, device=mean.device)
+        project = (eye - mean[:, :, None] * mean[:, None, :]) * inverse[..., None]
+        # d(R^T e) = R^T de + (R^T e) x phi, with phi = 2 vec(conj(mean) dmean) the turn in the edge's frame
+        spin = torch.matmul(torch.matmul(project, 2.0 * _left_vector_rows(mean)), _crossed(local))
+        top = torch.cat((back / g.length[..., None], torch.zeros_like(back)), 2)
+        by_a = torch.cat((spin, -2.0 * _left_vector_rows(rb)), 2)
+        by_b = torch.cat((spin, 2.0 * _left_vector_rows(ra)), 2) * flip[..., None]
+        matrix = torch.cat((top, by_a, by_b), 1)
+        tp, tr = points.position_tangents, points.rotation_tangents
+        moving = torch.cat((tp[b] - tp[a], tr[a], tr[b]), 2)
+        tangents = torch.bmm(moving, matrix * self._scale[:, None])
+        residual = torch.cat((stretch, turn), 1) * self._scale
+        r = tangents.shape[1]
+        return (
+            residual.double().numpy().ravel(),
+            tangents.transpose(0, 1).reshape(r, -1).double().numpy(),
+        )
+
+
+# The three maps below are linear or quadratic in their argument with constant coefficients, so each is one small
+# matrix product; written component by component they cost more than all the rest of the residuals.
+_CROSS = np.zeros((3, 3, 3))
+for _i, _j, _k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+    _CROSS[_i, _j, _k], _CROSS[_j, _i, _k] = 1.0, -1.0
+
+
+def _left_vector_coefficients() -> Float64[np.ndarray, "4 12"]:
+    """Return c such that ``q c``, as a 4x3 matrix, maps a row quaternion ``r`` to ``vec(conj(q) r)``."""
+    c = np.zeros((4, 4, 3))
+    for d in range(3):
+        c[0, 1 + d, d], c[1 + d, 0, d] = 1.0, -1.0
+    c[1:, 1:] = -_CROSS
+    return c.reshape(4, 12)
+
+
+def _rotation_coefficients() -> Float64[np.ndarray, "16 9"]:
+    """Return c such that ``(q q^T) c`` is the rotation matrix of a unit quaternion, row by row."""
+    c = np.zeros((4, 4, 3, 3))
+    c[0, 0] = np.eye(3)
+    for i in range(3):
+        c[1 + i, 1 + i] -= np.eye(3)
+        for j in range(3):
+            c[1 + i, 1 + j, i, j] += 2.0
+            # 2 w [u]_x, whose row a, column b is -2 w eps_abi u_i
+            c[0, 1 + i, :, :] = -2.0 * _CROSS[:, :, i]
+    return c.reshape(16, 9)
+
+
+_LEFT_VECTOR, _ROTATION = torch.as_tensor(_left_vector_coefficients()), torch.as_tensor(_rotation_coefficients())
+_CROSSED = torch.as_tensor(_CROSS.reshape(3, 9))
+
+
+def _rotation_rows(q: Float[Tensor, "e 4"]) -> Float[Tensor, "e 3 3"]:
+    """Return the matrices by which a row vector is turned back: ``x^T R = (R^T x)^T``."""
+    outer = (q[:, :, None] * q[:, None, :]).flatten(1)
+    return (outer @ _ROTATION.to(q)).view(-1, 3, 3)
+
+
+def _left_vector_rows(q: Float[Tensor, "e 4"]) -> Float[Tensor, "e 4 3"]:
+    """Return the matrices by which a row quaternion ``r`` becomes ``vec(conj(q) r)``."""
+    return (q @ _LEFT_VECTOR.to(q)).view(-1, 4, 3)
+
+
+def _crossed(a: Float[Tensor, "e 3"]) -> Float[Tensor, "e 3 3"]:
+    """Return the matrices by which a row vector ``f`` becomes ``a x f``."""
+    return (a @ _CROSSED.to(a)).view(-1, 3, 3)

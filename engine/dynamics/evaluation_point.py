@@ -51,6 +51,7 @@ class Evaluation:
         points_at: positions of the extra points (contacts, held points), world [m], shape (e, 3), Jacobian (d, e, 3).
         mass_matrix: M, shape (d, d).
         elastic: residuals of the unit elasticity (n,) and their derivatives by q (r, n).
+        handles: the handles' dual quaternions and their derivatives, shape (r + 1, t, 8).
     """
 
     pose: Pose
@@ -62,6 +63,7 @@ class Evaluation:
     points_jacobian: Float64[np.ndarray, "d e 3"]
     mass_matrix: Float64[np.ndarray, "d d"]
     elastic: tuple[Float64[np.ndarray, " n"], Float64[np.ndarray, "r n"]]
+    handles: Float[Tensor, "r1 t 8"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def surface_rows(body: Body, points: list[SurfacePoint]) -> PointRows:
 
 def candidate_rows(body: Body, chosen: Int[np.ndarray, " c"]) -> PointRows:
     """Return the rows of chosen contact candidates."""
-    index = torch.as_tensor(chosen)
+    index = torch.as_tensor(np.asarray(chosen, dtype=np.int64))
     return PointRows(body.candidate_weights[index], body.candidate_rest[index])
 
 
@@ -92,18 +94,26 @@ def joined(rows: list[PointRows], body: Body) -> PointRows:
     return PointRows(weights, torch.cat([body.candidate_rest[:0], *[r.rest for r in rows]]))
 
 
-def candidate_positions(body: Body, pose: Pose) -> Float64[np.ndarray, "c 3"]:
-    """Return the world positions of all contact candidates at a pose [m]."""
-    handles = body.kinematics.handles(_padded(body, pose.q))
+def world_positions(
+    body: Body, pose: Pose, handles: Float[Tensor, "t 8"], rows: PointRows
+) -> Float64[np.ndarray, "e 3"]:
+    """Return the world positions of points at a pose whose handles are known [m]."""
     with torch.inference_mode():
-        local = drive(body.candidate_weights, handles, body.candidate_rest).double().numpy()
+        local = drive(rows.weights, handles, rows.rest).double().numpy()
     return pose.p + body.scale * local @ pose.R.T
 
 
-def evaluate(body: Body, pose: Pose, extra: PointRows) -> Evaluation:
-    """Decode the samples and the extra points at a pose, with their derivatives."""
+def handles_at(body: Body, pose: Pose) -> Float[Tensor, "r1 t 8"]:
+    """Return the handles at a pose (row 0) with their derivatives by q."""
+    return body.kinematics.handles_with_tangents(_padded(body, pose.q))[: 1 + body.k_q]
+
+
+def evaluate(
+    body: Body, pose: Pose, extra: PointRows, *, handles: Float[Tensor, "r1 t 8"] | None = None
+) -> Evaluation:
+    """Decode the samples and the extra points at a pose, with their derivatives; ``handles`` if known already."""
     kinematics, k = body.kinematics, body.k_q
-    handles = kinematics.handles_with_tangents(_padded(body, pose.q))[: 1 + k]
+    handles = handles_at(body, pose) if handles is None else handles
     with torch.inference_mode():
         weights = torch.cat((kinematics.sample_weights, extra.weights))
         driven = kinematics.points(handles, weights, torch.cat((body.rest_samples, extra.rest)))
@@ -112,7 +122,7 @@ def evaluate(body: Body, pose: Pose, extra: PointRows) -> Evaluation:
         if k:
             elastic = body.elasticity.residuals(driven)
         local = driven.positions.double().numpy()
-        local_tangents = driven.position_tangents.double().numpy()
+        local_tangents = driven.position_tangents.transpose(0, 1).double().numpy()
     turn = body.scale * pose.R.T
     arms, tangents = local @ turn, local_tangents @ turn
     mass_arms = body.combination @ arms[:n]
@@ -128,6 +138,7 @@ def evaluate(body: Body, pose: Pose, extra: PointRows) -> Evaluation:
         points_jacobian=jacobian[:, n:],
         mass_matrix=regularised_mass(full_mass_matrix(mass_arms, mass_tangents, body.masses)),
         elastic=elastic,
+        handles=handles,
     )
 
 

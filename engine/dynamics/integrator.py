@@ -19,7 +19,7 @@ from jaxtyping import Float64
 from engine.dynamics.body import Body
 from engine.dynamics.constraints import ConstraintSpring
 from engine.dynamics.contact import floor_forces
-from engine.dynamics.evaluation_point import Evaluation, PointRows, Pose, evaluate, moved
+from engine.dynamics.evaluation_point import Evaluation, PointRows, evaluate, moved
 from engine.dynamics.grab import SpringForce, spring_force
 from engine.dynamics.state import Grab
 
@@ -29,6 +29,8 @@ LINE_SEARCH = 6
 TOLERANCE = 3e-6
 # Largest turn [rad] of one iteration.
 TURN_CAP = 0.8
+# Iterations in which friction's bound follows the normal force; then it stays, so that the energy is one function.
+LAGGED_ITERATIONS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,11 +236,11 @@ def friction_reach(body: Body) -> float:
     return 0.002 * body.size
 
 
-def solve(body: Body, start: Pose, terms: StepTerms) -> Solution:
-    """Minimise the step's energy from a starting pose."""
-    evaluation = evaluate(body, start, terms.extra)
+def solve(body: Body, start: Evaluation, terms: StepTerms) -> Solution:
+    """Minimise the step's energy from a pose that is evaluated already."""
+    evaluation = start
     assembly = assemble(body, evaluation, terms, terms.contact_load)
-    residual, converged = np.inf, False
+    residual, converged, load = np.inf, False, terms.contact_load
     iteration = 0
     for iteration in range(1, MOST_ITERATIONS + 1):
         if not (np.isfinite(assembly.energy) and np.isfinite(assembly.gradient).all()):
@@ -256,10 +258,12 @@ def solve(body: Body, start: Pose, terms: StepTerms) -> Solution:
         share = 1.0
         for _ in range(LINE_SEARCH):
             trial = evaluate(body, moved(evaluation.pose, step, share), terms.extra)
-            trial_assembly = assemble(body, trial, terms, assembly.contact_load)
-            # Friction's bound moves with the iterate, so energies are compared with the same bound.
-            if trial_assembly.energy <= assembly.energy * (1 + 1e-10) + 1e-12 * body.mass:
+            trial_assembly = assemble(body, trial, terms, load)
+            if trial_assembly.energy <= assembly.energy + 1e-12 * (abs(assembly.energy) + body.mass):
                 break
             share *= 0.4
-        evaluation, assembly = trial, assemble(body, trial, terms, trial_assembly.contact_load)
+        evaluation, assembly = trial, trial_assembly
+        if terms.contact_count and iteration <= LAGGED_ITERATIONS:
+            load = assembly.contact_load
+            assembly = assemble(body, evaluation, terms, load)
     return Solution(evaluation, assembly, iteration, residual, converged, True)

@@ -7,26 +7,26 @@ from dataclasses import replace
 import numpy as np
 import scipy.linalg
 import torch
-from jaxtyping import Float32, Float64, Int
+from jaxtyping import Float, Float32, Float64, Int
+from torch import Tensor
 
-from engine.dynamics.body import Body, Shape, describe_shape, relative_mass
+from engine.dynamics.body import Body, Shape, describe_shape
 from engine.dynamics.constraints import ConstraintSpring, frame_rows, hold
 from engine.dynamics.contact import MARGIN, choose_points
 from engine.dynamics.evaluation_point import (
     Evaluation,
-    PointRows,
     Pose,
-    candidate_positions,
     candidate_rows,
     evaluate,
+    handles_at,
     joined,
     moved,
     surface_rows,
+    world_positions,
 )
 from engine.dynamics.grab import FORCE_CAP, GRAB_FREQUENCY, effective_mass
 from engine.dynamics.integrator import Scheme, Solution, StepTerms, constraint_values, friction_reach, held_position, solve
 from engine.dynamics.state import Grab, Loads, State, StepReport, StepStatus, SurfacePoint, Trail
-from engine.kinematics.blending import drive
 from engine.kinematics.object_kinematics import ObjectKinematics
 from engine.scenes.material import Anchor, Material
 
@@ -72,6 +72,7 @@ class Mechanics:
         self.body = Body(kinematics, self._shape, material, metres_per_unit)
         self._base = self._base_samples() if anchor is not Anchor.FREE else np.zeros(0, dtype=np.int64)
         self._touchable = self._touchable_candidates()
+        self._touchable_rows = candidate_rows(self.body, self._touchable)
 
     @property
     def mass(self) -> float:
@@ -130,10 +131,8 @@ class Mechanics:
 
     def point_position(self, state: State, point: SurfacePoint) -> Float64[np.ndarray, "3"]:
         """Return the place of a surface point, world [m]."""
-        rows = surface_rows(self.body, [point])
-        with torch.inference_mode():
-            local = drive(rows.weights, self.kinematics.handles(self._padded(state.q)), rows.rest).double().numpy()
-        corners = state.p + self.metres_per_unit * local @ state.R.T
+        pose = Pose(state.p, state.R, state.q)
+        corners = world_positions(self.body, pose, self._handles_now(state), surface_rows(self.body, [point]))
         return np.asarray(point.barycentric) @ corners
 
     def begin_grab(self, state: State, point: SurfacePoint, *, pins: Loads | None = None) -> Grab:
@@ -145,10 +144,12 @@ class Mechanics:
             pins: loads whose pins are held meanwhile; they and the anchor take their part of the mass away.
         """
         loads = Loads() if pins is None else Loads(pins=pins.pins)
-        pose = Pose(state.p, state.R, state.q)
         held = Grab(point, np.zeros(3), 1.0, 0.0, 1.0)
-        terms = self._terms(state, replace(loads, grab=held), 1.0, self._scheme(state, 1.0, restart=True), np.zeros(0, dtype=np.int64))
-        evaluation = evaluate(self.body, pose, terms.extra)
+        scheme = self._scheme(state, 1.0, restart=True)
+        pose = Pose(state.p, state.R, state.q)
+        nothing = np.zeros(0, dtype=np.int64)
+        handles = handles_at(self.body, pose)
+        terms, evaluation = self._terms(state, replace(loads, grab=held), 1.0, scheme, nothing, pose, handles)
         rows = np.einsum("k,jkd->dj", point.barycentric, evaluation.points_jacobian[:, :3])
         inverse = np.linalg.inv(evaluation.mass_matrix)
         if terms.constraint is not None:
@@ -167,7 +168,7 @@ class Mechanics:
     def step(self, state: State, loads: Loads, h: float) -> tuple[State, StepReport]:
         """Advance by ``h`` seconds. On failure the old state comes back, with the reason in the report."""
         trail = state.trail
-        restart = trail is None or abs(trail.h - h) > 1e-9 or len(trail.q) != len(state.q)
+        restart = trail is None or abs(trail.h - h) > 1e-9 or len(trail.old_q) != len(state.q)
         solution, terms, watched = self._solve(state, loads, h, restart=restart)
         status = StepStatus.CONVERGED
         # An impact: a point closed that was open. The two-step scheme would carry the old velocity through it.
@@ -194,21 +195,21 @@ class Mechanics:
         """Choose contact points for the predicted motion, solve, and add points that were missed."""
         scheme = self._scheme(state, h, restart=restart)
         start = Pose(state.p, state.R, state.q)
-        velocity = np.concatenate((state.v, state.w, state.qd))
-        predicted = moved(start, h * velocity)
-        watched = self._watch(predicted, h, state)
-        terms = self._terms(state, loads, h, scheme, watched)
-        solution = solve(self.body, predicted if np.isfinite(predicted.p).all() else start, terms)
+        predicted = moved(start, h * np.concatenate((state.v, state.w, state.qd)))
+        handles = handles_at(self.body, predicted)
+        watched = self._watch(predicted, handles[0], h)
+        terms, at_start = self._terms(state, loads, h, scheme, watched, predicted, handles)
+        solution = solve(self.body, at_start, terms)
         for _ in range(CONTACT_ROUNDS if self.floor and solution.finite else 0):
-            places = candidate_positions(self.body, solution.evaluation.pose)[self._touchable]
-            under = self._touchable[places[:, 2] < -0.001 * self.size]
-            missed = np.setdiff1d(under, watched)
+            end = solution.evaluation
+            heights = world_positions(self.body, end.pose, end.handles[0], self._touchable_rows)[:, 2]
+            missed = np.flatnonzero((heights < -0.001 * self.size) & ~np.isin(self._touchable, watched))
             if not len(missed):
                 break
-            low = candidate_positions(self.body, solution.evaluation.pose)[missed, 2]
-            watched = np.concatenate((watched, missed[np.argsort(low, kind="stable")[:8]]))
-            terms = self._terms(state, loads, h, scheme, watched)
-            solution = solve(self.body, solution.evaluation.pose, terms)
+            deepest = missed[np.argsort(heights[missed], kind="stable")[:8]]
+            watched = np.concatenate((watched, self._touchable[deepest]))
+            terms, at_start = self._terms(state, loads, h, scheme, watched, predicted, handles)
+            solution = solve(self.body, at_start, terms)
         return solution, terms, watched
 
     def _accept(
@@ -233,7 +234,10 @@ class Mechanics:
         velocities = (e.masses_jacobian.T @ u).reshape(-1, 3)
         before_positions, before_velocities = self._before(state)
         stuck = self._dragged_along(pose.q, terms)
-        trail = Trail(before_positions, before_velocities, state.q, h, closed)
+        handles = e.handles[0].numpy()
+        trail = Trail(
+            e.masses_at, velocities, before_positions, before_velocities, state.q, h, closed, handles
+        )
         new = State(state.time + h, pose.p, pose.R, pose.q, u[:3], u[3:6], u[6:], stuck, trail)
         kinetic = 0.5 * float(np.einsum("m,md,md->", masses, velocities, velocities))
         if not np.isfinite(kinetic):
@@ -259,13 +263,17 @@ class Mechanics:
 
     def _before(self, state: State) -> tuple[Float64[np.ndarray, "m 3"], Float64[np.ndarray, "m 3"]]:
         """Return positions and velocities of the mass points at a state, world [m, m/s]."""
-        e = evaluate(self.body, Pose(state.p, state.R, state.q), self._no_points)
+        if state.trail is not None and len(state.trail.old_q) == len(state.q):
+            return state.trail.positions, state.trail.velocities
+        e = evaluate(self.body, Pose(state.p, state.R, state.q), joined([], self.body))
         u = np.concatenate((state.v, state.w, state.qd))
         return e.masses_at, (e.masses_jacobian.T @ u).reshape(-1, 3)
 
-    @property
-    def _no_points(self) -> PointRows:
-        return joined([], self.body)
+    def _handles_now(self, state: State) -> Float[Tensor, "t 8"]:
+        """Return the handles at a state, as the last step left them or computed."""
+        if state.trail is not None:
+            return torch.as_tensor(state.trail.handles, dtype=self.kinematics.dtype)
+        return self.kinematics.handles(self._padded(state.q))
 
     def _scheme(self, state: State, h: float, *, restart: bool) -> Scheme:
         """Return BDF2, or backward Euler where there is no step before."""
@@ -275,14 +283,15 @@ class Mechanics:
         if restart or trail is None:
             return Scheme(h, x, x + h * v + h**2 * fall, state.q)
         gamma = 2.0 * h / 3.0
-        base = (4.0 * x - trail.positions) / 3.0
-        aim = base + gamma * (4.0 * v - trail.velocities) / 3.0 + gamma**2 * fall
-        return Scheme(gamma, base, aim, (4.0 * state.q - trail.q) / 3.0)
+        base = (4.0 * x - trail.old_positions) / 3.0
+        aim = base + gamma * (4.0 * v - trail.old_velocities) / 3.0 + gamma**2 * fall
+        return Scheme(gamma, base, aim, (4.0 * state.q - trail.old_q) / 3.0)
 
-    def _watch(self, predicted: Pose, h: float, state: State) -> Int[np.ndarray, " c"]:
+    def _watch(self, predicted: Pose, handles: Float[Tensor, "t 8"], h: float) -> Int[np.ndarray, " c"]:
+        """Choose the candidates that may touch the floor in this step."""
         if not self.floor or not np.isfinite(predicted.p).all():
             return np.zeros(0, dtype=np.int64)
-        positions = candidate_positions(self.body, predicted)[self._touchable]
+        positions = world_positions(self.body, predicted, handles, self._touchable_rows)
         reach = (MARGIN + 0.004) * self.size + 2.0 * self.gravity * h**2
         return self._touchable[choose_points(positions, reach, self.size)]
 
@@ -291,15 +300,23 @@ class Mechanics:
         return frozenset(int(i) for i in watched[heights < MARGIN * self.size])
 
     def _terms(
-        self, state: State, loads: Loads, h: float, scheme: Scheme, watched: Int[np.ndarray, " c"]
-    ) -> StepTerms:
-        """Gather what acts in this step, measured at its start."""
-        body, pose = self.body, Pose(state.p, state.R, state.q)
+        self,
+        state: State,
+        loads: Loads,
+        h: float,
+        scheme: Scheme,
+        watched: Int[np.ndarray, " c"],
+        predicted: Pose,
+        handles: Float[Tensor, "r1 t 8"],
+    ) -> tuple[StepTerms, Evaluation]:
+        """Gather what acts in this step, with masses measured at the predicted pose, which is evaluated for it."""
+        body = self.body
         held = [loads.grab.point] if loads.grab is not None else []
         pins, pushed = [p.point for p in loads.pins], [f.point for f in loads.forces]
         groups = [candidate_rows(body, watched), *[surface_rows(body, g) for g in (held, pins, pushed) if g]]
         extra = joined(groups, body)
-        start = evaluate(body, pose, extra)
+        start = evaluate(body, predicted, extra, handles=handles)
+        before = world_positions(body, Pose(state.p, state.R, state.q), self._handles_now(state), extra)
         c = len(watched)
         r = body.k_q
         relative = np.zeros((r, r))
@@ -317,7 +334,7 @@ class Mechanics:
             h=h,
             extra=extra,
             contact_count=c,
-            contact_before=start.points_at[:c],
+            contact_before=before[:c],
             contact_load=np.full(c, self.mass * self.gravity / max(c, 1)),
             grab=loads.grab,
             grab_before=None,
@@ -332,8 +349,9 @@ class Mechanics:
             wanted=np.zeros(0),
         )
         if loads.grab is not None:
-            terms = replace(terms, grab_before=held_position(start, terms))
-        return self._with_constraints(terms, loads, start)
+            held_before = np.asarray(loads.grab.point.barycentric) @ before[c : c + 3]
+            terms = replace(terms, grab_before=held_before)
+        return self._with_constraints(terms, loads, start), start
 
     def _with_constraints(self, terms: StepTerms, loads: Loads, start: Evaluation) -> StepTerms:
         """Add the springs of the anchor and of the pins."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float32, Float64
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,20 +65,25 @@ class Loads:
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """What the two-step integrator remembers of the step before, on the mass points.
+    """What the two-step integrator remembers, on the mass points, in world axes [m, m/s].
 
     Attributes:
-        positions, velocities: of the mass points one step ago, world [m, m/s].
-        q: reduced coordinates one step ago.
+        positions, velocities: of the mass points now, shape (m, 3).
+        old_positions, old_velocities: one step ago.
+        old_q: reduced coordinates one step ago.
         h: that step's length [s].
-        contacts: candidate numbers that touched the floor at its end.
+        contacts: candidate numbers that touch the floor now.
+        handles: dual quaternions of the handles now, shape (t, 8), unit frame.
     """
 
     positions: Float64[np.ndarray, "m 3"]
     velocities: Float64[np.ndarray, "m 3"]
-    q: Float64[np.ndarray, " r"]
+    old_positions: Float64[np.ndarray, "m 3"]
+    old_velocities: Float64[np.ndarray, "m 3"]
+    old_q: Float64[np.ndarray, " r"]
     h: float
     contacts: frozenset[int]
+    handles: Float32[np.ndarray, "t 8"] | Float64[np.ndarray, "t 8"]
 
 
 @dataclass(frozen=True, slots=True)

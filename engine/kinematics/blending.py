@@ -20,15 +20,15 @@ class DrivenPoints:
 
     Attributes:
         positions: shape (p, 3), unit frame.
-        position_tangents: shape (k, p, 3).
+        position_tangents: shape (p, k, 3).
         rotations: blended unit quaternions, shape (p, 4).
-        rotation_tangents: shape (k, p, 4).
+        rotation_tangents: shape (p, k, 4).
     """
 
     positions: Float[Tensor, "p 3"]
-    position_tangents: Float[Tensor, "k p 3"]
+    position_tangents: Float[Tensor, "p k 3"]
     rotations: Float[Tensor, "p 4"]
-    rotation_tangents: Float[Tensor, "k p 4"]
+    rotation_tangents: Float[Tensor, "p k 4"]
 
 
 def drive(weights: Float[Tensor, "p t"], handles: Float[Tensor, "t 8"], points: Float[Tensor, "p 3"]) -> Float[Tensor, "p 3"]:
@@ -46,23 +46,43 @@ def drive_with_tangents(
     weights: Float[Tensor, "p t"], handles: Float[Tensor, "k1 t 8"], points: Float[Tensor, "p 3"]
 ) -> DrivenPoints:
     """Return the driven points and their derivatives; ``handles`` holds the state and then its k tangents."""
-    t = handles.shape[1]
-    b = (weights @ handles.transpose(0, 1).reshape(t, -1)).view(len(weights), -1, 8).transpose(0, 1)
-    b0, db = b[:1], b[1:]
-    norm = (b0[..., :4] * b0[..., :4]).sum(-1, keepdim=True)
-    half = 2.0 / norm
-    w, u, dw, d = b0[..., :1], b0[..., 1:4], b0[..., 4:5], b0[..., 5:]
-    tw, tu, tdw, td = db[..., :1], db[..., 1:4], db[..., 4:5], db[..., 5:]
-    inner = torch.linalg.cross(u, points[None]) + w * points + d
-    numerator = torch.linalg.cross(u, inner) + w * d - dw * u
-    shift = numerator * half
-    points_k = points.expand(len(db), -1, -1)
-    inner_k = torch.linalg.cross(tu, points_k) + tw * points + td
-    numerator_k = torch.linalg.cross(tu, inner.expand_as(tu)) + torch.linalg.cross(u.expand_as(tu), inner_k)
-    numerator_k = numerator_k + tw * d + w * td - tdw * u - dw * tu
-    # d(n 2/N) = dn 2/N - shift dN/N
-    growth = (b0[..., :4] * db[..., :4]).sum(-1, keepdim=True) * half
-    length = norm.rsqrt()
-    rotation = b0[..., :4] * length
-    rotation_k = db[..., :4] * length - rotation * (0.5 * growth)
-    return DrivenPoints(points + shift[0], numerator_k * half - shift * growth, rotation[0], rotation_k)
+    p, t = len(weights), handles.shape[1]
+    b = (weights @ handles.transpose(0, 1).reshape(t, -1)).view(p, -1, 8)
+    b0, db = b[:, 0], b[:, 1:]
+    w, u, dw, d = b0[:, :1], b0[:, 1:4], b0[:, 4:5], b0[:, 5:]
+    half = 2.0 / (b0[:, :4] * b0[:, :4]).sum(-1, keepdim=True)
+    inner = torch.linalg.cross(u, points) + w * points + d
+    shift = half * (torch.linalg.cross(u, inner) + w * d - dw * u)
+    # Jacobian of the shift by b, one 8x3 matrix per point (row = component of b).
+    eye = torch.eye(3, dtype=b.dtype, device=b.device)
+    u_cross = _cross_rows(u)
+    jacobian = torch.cat(
+        (
+            (torch.linalg.cross(u, points) + d)[:, None],
+            # d(u x inner): du x inner + u x (du x x), and the real part's share of -dw u
+            -_cross_rows(inner) - torch.matmul(_cross_rows(points), u_cross) - dw[..., None] * eye,
+            -u[:, None],
+            u_cross + w[..., None] * eye,
+        ),
+        1,
+    )
+    # The norm's growth: d(n 2/N) = 2/N dn - shift dN/N.
+    jacobian[:, :4] -= b0[:, :4, None] * shift[:, None]
+    # Sine and cosine of the turn, normalised: dr = (db - r (r . db)) / |b|.
+    length = (0.5 * half).sqrt()
+    rotation = b0[:, :4] * length
+    turning = length[..., None] * (torch.eye(4, dtype=b.dtype, device=b.device) - rotation[:, :, None] * rotation[:, None, :])
+    moved = torch.bmm(db, jacobian * half[..., None])
+    turned = torch.bmm(db[..., :4], turning)
+    return DrivenPoints(points + shift, moved, rotation, turned)
+
+
+# Row i, column j of the product with ``a`` is component j of ``a x e_i``.
+_CROSS_ROWS = torch.zeros(3, 3, 3, dtype=torch.float64)
+for _a, _i, _j in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+    _CROSS_ROWS[_a, _i, _j], _CROSS_ROWS[_i, _a, _j] = 1.0, -1.0
+
+
+def _cross_rows(a: Float[Tensor, "p 3"]) -> Float[Tensor, "p 3 3"]:
+    """Return, per point, the matrix whose row i is ``a x e_i``."""
+    return (a @ _CROSS_ROWS.reshape(3, 9).to(a)).view(-1, 3, 3)

@@ -162,8 +162,9 @@ class ObjectKinematics:
         )
         still = torch.zeros(1, len(points), 4, dtype=self.dtype)
         still[..., 0] = 1.0
+        weights = model.blend_weights(instance, *tensors, torch.as_tensor(component, dtype=torch.long)[None])
         # z0: posterior mean of the identity deformation.
-        z0, _ = model.encode_motion(instance, model.prepare(instance), tensors[0], tensors[0], still)
+        z0, _ = model.encode_motion(instance, model.prepare(instance), weights, tensors[0], tensors[0], still)
         return instance, z0[0]
 
     def _vertex_weights(
@@ -228,7 +229,7 @@ class ObjectKinematics:
         for _ in range(PRIOR_SAMPLES):
             z = mu + torch.as_tensor(rng.standard_normal(k), dtype=self.dtype)
             driven = drive_with_tangents(self.sample_weights, full.handles_with_tangents(z - z0), rest)
-            tangents = torch.einsum("mp,kpd->kmd", combination, driven.position_tangents)
+            tangents = torch.einsum("mp,pkd->kmd", combination, driven.position_tangents)
             inner = without_rigid(tangents, combination @ driven.positions, mass)
             metric += torch.einsum("kmd,m,lmd->kl", inner, mass, inner) / PRIOR_SAMPLES
         found = active_subspace(metric, size=self.rest.size)

@@ -82,9 +82,9 @@ class Workbench(QObject):
         self.exports = ExportFlow(self.window, settings, self)
         self.rest: RestShape | None = None
         self.path: Path | None = None
-        self._loading: Path | None = None
         self._generation = -1
         self._running = False
+        self._pin_numbers: tuple[int, ...] = ()
         self._coordinates = 0
         self._trust = ""
         self._shown_times: deque[tuple[float, int]] = deque()
@@ -105,7 +105,6 @@ class Workbench(QObject):
 
     def load(self, path: Path) -> None:
         """Ask the engine for another object; the present one stays until the other is ready."""
-        self._loading = path
         self.window.busy.show_work(f"Preparing {short_name(path)}…")
         self.bridge.post(messages.LoadMesh(path))
 
@@ -153,7 +152,9 @@ class Workbench(QObject):
 
     @Slot(int)
     def _unpin(self, index: int) -> None:
-        self.bridge.post(messages.Unpin(index))
+        # The view counts the pins it shows; the engine numbers them for their lifetime.
+        if 0 <= index < len(self._pin_numbers):
+            self.bridge.post(messages.Unpin(self._pin_numbers[index]))
 
     @Slot()
     def _clear_pins(self) -> None:
@@ -286,13 +287,18 @@ class Workbench(QObject):
                 self._loaded(event)
             case messages.LoadFailed():
                 self.window.busy.show_work("")
-                name = self._loading.name if self._loading else "The file"
-                self.window.banner.show_message(Tone.ERROR, f"{name} could not be opened", event.reason)
-                self._loading = None
+                self.window.banner.show_message(Tone.ERROR, f"{event.path.name} could not be opened", event.reason)
             case messages.Diverged():
                 self._banner_exports = False
                 words = f"{event.reason} Time is held at the last good moment."
                 self.window.banner.show_message(Tone.WARNING, "The motion could not be computed", words, action="Reset")
+            case messages.Failed():
+                self.window.busy.show_work("")
+                self.window.banner.show_message(Tone.ERROR, "Something went wrong", event.reason)
+            case messages.WasReset():
+                self._generation = event.generation
+                self.window.physics.show_pins(0)
+                self.window.banner.hide()
             case messages.PinsChanged():
                 self.window.physics.show_pins(event.count)
             case messages.StateChanged():
@@ -311,7 +317,7 @@ class Workbench(QObject):
         self.rest = event.rest
         self._generation = event.generation
         self._coordinates, self._trust = event.k_q, event.trust
-        self.path, self._loading = self._loading or self.path, None
+        self.path = event.path
         rest_vertices = event.metres_per_unit * np.asarray(event.rest.vertices)
         rest_vertices[:, 2] -= rest_vertices[:, 2].min()
         window.viewport.set_object(event.rest, rest_vertices)
@@ -321,7 +327,7 @@ class Workbench(QObject):
         window.physics.setEnabled(True)
         window.show_object_name(event.rest.name)
         window.gallery.show_loaded(self.path)
-        if self.path is not None and all(tile.item.path != self.path for tile in window.gallery.tiles):
+        if all(tile.item.path != self.path for tile in window.gallery.tiles):
             window.gallery.show_recent(self.settings.keep_recent(self.path))
         self._enable_simulation(True)
         self._shown_times.clear()
@@ -343,6 +349,7 @@ class Workbench(QObject):
         window = self.window
         grab = frame.grab
         pull = None if grab is None else (np.asarray(grab.point), np.asarray(grab.target))
+        self._pin_numbers = tuple(int(number) for number in frame.pins.indices)
         window.viewport.show_frame(frame.vertices, np.asarray(frame.pins.points).reshape(-1, 3), pull)
         window.timeline.show_time(frame.time)
         window.timeline.show_recording(frame.recording)

@@ -75,8 +75,8 @@ class Banner(QFrame):
         self._timer.stop()
         if seconds > 0.0:
             self._timer.start(round(1000 * seconds))
-        self.place()
         self.show()
+        self.place()
         self.raise_()
 
     def place(self) -> None:
@@ -84,8 +84,10 @@ class Banner(QFrame):
         parent = self.parentWidget()
         room = parent.width() - 2 * _SIDE
         width = min(_WIDEST, max(room if room >= 320 else parent.width() - 24, 160))
+        self.ensurePolished()
         layout = self.layout()
-        height = layout.heightForWidth(width) if layout is not None and layout.hasHeightForWidth() else self.sizeHint().height()
+        # The wrapped text is as high as its width asks for, which only the layout knows.
+        height = layout.totalHeightForWidth(width) if layout is not None else self.sizeHint().height()
         self.setGeometry((parent.width() - width) // 2, 14, width, height)
 
     @Slot()

@@ -41,7 +41,6 @@ class ValueSlider(QWidget):
         self._field = QDoubleSpinBox(
             minimum=low, maximum=high, decimals=decimals, suffix=f" {unit}" if unit else "", keyboardTracking=False
         )
-        self._field.setButtonSymbols(QDoubleSpinBox.ButtonSymbols.NoButtons)
         self._field.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._field.setFixedWidth(86)
         self._field.setAccessibleName(name)

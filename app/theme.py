@@ -141,6 +141,7 @@ QDoubleSpinBox, QSpinBox, QLineEdit {{ background: {CARD}; border: 1px solid {LI
 QDoubleSpinBox:hover, QSpinBox:hover, QLineEdit:hover {{ border-color: #38404c; }}
 QDoubleSpinBox:focus, QSpinBox:focus, QLineEdit:focus {{ border-color: {ACCENT_DEEP}; }}
 QDoubleSpinBox:disabled, QSpinBox:disabled, QLineEdit:disabled {{ color: {FAINT}; }}
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button {{ width: 0; border: none; }}
 QAbstractSpinBox QLineEdit {{ background: transparent; border: none; padding: 0; margin: 0; }}
 QSlider::groove:horizontal {{ height: 4px; background: {RAISED}; border-radius: 2px; }}
 QSlider::sub-page:horizontal {{ background: {ACCENT_DEEP}; border-radius: 2px; }}

@@ -18,7 +18,7 @@ from jaxtyping import Float64
 
 from engine.dynamics.body import Body
 from engine.dynamics.constraints import ConstraintSpring
-from engine.dynamics.contact import floor_forces
+from engine.dynamics.contact import ContactForces, floor_forces
 from engine.dynamics.evaluation_point import Evaluation, PointRows, evaluate, moved
 from engine.dynamics.grab import SpringForce, spring_force
 from engine.dynamics.state import Grab
@@ -31,6 +31,8 @@ TOLERANCE = 3e-6
 TURN_CAP = 0.8
 # Iterations in which friction's bound follows the normal force; then it stays, so that the energy is one function.
 LAGGED_ITERATIONS = 2
+MOST_INNER = 40
+INNER_HALVINGS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +82,11 @@ class StepTerms:
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """Energy, gradient and Hessian of a step at one iterate, with the parts that a report wants."""
+    """Energy of a step at one iterate, gradient and Hessian of all but the floor, and parts that a report wants."""
 
     energy: float
     gradient: Float64[np.ndarray, " d"]
     hessian: Float64[np.ndarray, "d d"]
-    contact_load: Float64[np.ndarray, " c"]
     hand: SpringForce | None
     elastic: float
 
@@ -127,7 +128,7 @@ def constraint_values(
 
 
 def assemble(body: Body, evaluation: Evaluation, terms: StepTerms, contact_load: Float64[np.ndarray, " c"]) -> Assembly:
-    """Sum every energy of the step at one iterate, with gradient and Gauss-Newton Hessian."""
+    """Sum every energy of the step at one iterate; gradient and Gauss-Newton Hessian of all but the floor."""
     gamma = terms.scheme.gamma
     d, r = len(evaluation.mass_matrix), body.k_q
     offset = evaluation.masses_at - terms.scheme.aim
@@ -141,23 +142,8 @@ def assemble(body: Body, evaluation: Evaluation, terms: StepTerms, contact_load:
         energy += value
         gradient[6:] += slope
         hessian[6:, 6:] += curvature
-    load = contact_load
     if terms.contact_count:
-        c = terms.contact_count
-        floor = floor_forces(
-            evaluation.points_at[:c],
-            terms.contact_before,
-            contact_load,
-            mass=body.mass,
-            size=body.size,
-            friction=body.material.floor_friction,
-            h=terms.h,
-        )
-        tangents = evaluation.points_jacobian[:, :c].reshape(d, -1)
-        energy += floor.energy
-        gradient += tangents @ floor.gradient.ravel()
-        hessian += (tangents * floor.hessian.ravel()) @ tangents.T
-        load = -floor.gradient[:, 2]
+        energy += floor_at(body, evaluation.points_at[: terms.contact_count], terms, contact_load).energy
     hand = None
     if terms.grab is not None and terms.grab_before is not None:
         c, g = terms.contact_count, terms.grab
@@ -186,7 +172,72 @@ def assemble(body: Body, evaluation: Evaluation, terms: StepTerms, contact_load:
         energy += 0.5 * float(values @ pull)
         gradient += rows.T @ pull
         hessian += rows.T @ terms.constraint.stiffness @ rows
-    return Assembly(energy, gradient, hessian, load, hand, elastic)
+    return Assembly(energy, gradient, hessian, hand, elastic)
+
+
+def floor_at(
+    body: Body, places: Float64[np.ndarray, "c 3"], terms: StepTerms, load: Float64[np.ndarray, " c"]
+) -> ContactForces:
+    """Return the floor's energy and forces with the contact points at given places."""
+    return floor_forces(
+        places,
+        terms.contact_before,
+        load,
+        mass=body.mass,
+        size=body.size,
+        friction=body.material.floor_friction,
+        h=terms.h,
+    )
+
+
+def newton_step(
+    body: Body,
+    evaluation: Evaluation,
+    assembly: Assembly,
+    terms: StepTerms,
+    load: Float64[np.ndarray, " c"],
+    *,
+    follow: bool,
+) -> tuple[Float64[np.ndarray, " d"], Float64[np.ndarray, " c"]]:
+    """Minimise the step's quadratic model plus the exact energy of the floor; return the step and the normal forces.
+
+    Which points touch is found here, by a semismooth Newton method on small matrices, and not by decoding the object
+    again and again: a fall on twenty points needs about as many changes of the active set, and no decode. With ``follow`` the bound of
+    friction follows the normal forces found.
+    """
+    c = terms.contact_count
+    if not c:
+        return -scipy.linalg.solve(assembly.hessian, assembly.gradient, assume_a="pos", check_finite=False), load
+    d = len(assembly.gradient)
+    tangents = evaluation.points_jacobian[:, :c].reshape(d, -1)
+    step = np.zeros(d)
+    floor = floor_at(body, evaluation.points_at[:c], terms, load)
+    energy = floor.energy
+    for inner in range(MOST_INNER):
+        gradient = assembly.gradient + assembly.hessian @ step + tangents @ floor.gradient.ravel()
+        hessian = assembly.hessian + (tangents * floor.hessian.ravel()) @ tangents.T
+        change = -scipy.linalg.solve(hessian, gradient, assume_a="pos", check_finite=False)
+        decrease = -float(gradient @ change)
+        if decrease < 1e-14 * body.mass * body.size**2 / terms.scheme.gamma**2:
+            break
+        share, found = 1.0, False
+        for _ in range(INNER_HALVINGS):
+            trial = step + share * change
+            places = evaluation.points_at[:c] + (trial @ tangents).reshape(c, 3)
+            trial_floor = floor_at(body, places, terms, load)
+            value = trial_floor.energy + float(trial @ (assembly.gradient + 0.5 * assembly.hessian @ trial))
+            found = value <= energy - 1e-4 * share * decrease
+            if found:
+                step, floor, energy = trial, trial_floor, value
+                break
+            share *= 0.5
+        if not found:
+            break
+        if follow and inner < LAGGED_ITERATIONS:
+            load = -floor.gradient[:, 2]
+            floor = floor_at(body, places, terms, load)
+            energy = floor.energy + float(step @ (assembly.gradient + 0.5 * assembly.hessian @ step))
+    return step, load
 
 
 def internal(
@@ -238,19 +289,22 @@ def friction_reach(body: Body) -> float:
 
 def solve(body: Body, start: Evaluation, terms: StepTerms) -> Solution:
     """Minimise the step's energy from a pose that is evaluated already."""
-    evaluation = start
-    assembly = assemble(body, evaluation, terms, terms.contact_load)
-    residual, converged, load = np.inf, False, terms.contact_load
+    evaluation, load = start, terms.contact_load
+    assembly = assemble(body, evaluation, terms, load)
+    residual, converged = np.inf, False
     iteration = 0
     for iteration in range(1, MOST_ITERATIONS + 1):
         if not (np.isfinite(assembly.energy) and np.isfinite(assembly.gradient).all()):
             return Solution(evaluation, assembly, iteration, np.inf, False, False)
         try:
-            step = -scipy.linalg.solve(assembly.hessian, assembly.gradient, assume_a="pos", check_finite=False)
+            follow = iteration <= LAGGED_ITERATIONS
+            step, new_load = newton_step(body, evaluation, assembly, terms, load, follow=follow)
         except np.linalg.LinAlgError:
             return Solution(evaluation, assembly, iteration, np.inf, False, True)
-        turn = float(np.linalg.norm(step[3:6]))
-        step = step * min(1.0, TURN_CAP / max(turn, 1e-12))
+        if terms.contact_count and follow:
+            load = new_load
+            assembly = assemble(body, evaluation, terms, load)
+        step = step * min(1.0, TURN_CAP / max(float(np.linalg.norm(step[3:6])), 1e-12))
         residual = float(np.sqrt(max(step @ evaluation.mass_matrix @ step, 0.0) / body.mass)) / body.size
         if residual < TOLERANCE:
             converged = True
@@ -263,7 +317,4 @@ def solve(body: Body, start: Evaluation, terms: StepTerms) -> Solution:
                 break
             share *= 0.4
         evaluation, assembly = trial, trial_assembly
-        if terms.contact_count and iteration <= LAGGED_ITERATIONS:
-            load = assembly.contact_load
-            assembly = assemble(body, evaluation, terms, load)
     return Solution(evaluation, assembly, iteration, residual, converged, True)

@@ -13,6 +13,8 @@ from jaxtyping import Float
 
 VIEW_ANGLE_DEGREES = 30.0
 _ELEVATION_LIMIT = np.radians(89.0)
+# Share of the picture that a framed object fills.
+_FILL = 0.74
 _NEAR_FAR_RATIO = 2e-4
 _WORLD_UP = np.array((0.0, 0.0, 1.0))
 
@@ -120,10 +122,19 @@ class OrbitCamera:
 
     def frame(self, low: Float[np.ndarray, "3"], high: Float[np.ndarray, "3"], aspect: float) -> None:
         """Look at a box [m] so that all of it is seen with some air around it."""
-        radius = max(0.5 * float(np.linalg.norm(high - low)), 1e-6)
-        tangent = np.tan(np.radians(0.5 * VIEW_ANGLE_DEGREES)) * min(1.0, max(aspect, 0.2))
-        self.focus = 0.5 * (np.asarray(low, np.float64) + np.asarray(high, np.float64))
-        self.distance = float(1.22 * radius / np.sin(np.arctan(tangent)))
+        low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
+        self.focus = 0.5 * (low + high)
+        view = self.view(1, 1)
+        offset = box_corners(low, high) - self.focus
+        sideways = np.abs(offset @ view.right) / (_FILL * view.tangent * max(aspect, 0.1))
+        upward = np.abs(offset @ view.up) / (_FILL * view.tangent)
+        distance = float((np.maximum(sideways, upward) - offset @ view.forward).max())
+        self.distance = max(distance, 1e-6)
+
+
+def box_corners(low: Float[np.ndarray, "3"], high: Float[np.ndarray, "3"]) -> Float[np.ndarray, "8 3"]:
+    """Return the corners of a box."""
+    return np.array([(x, y, z) for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
 
 
 def clipping_range(
@@ -133,8 +144,7 @@ def clipping_range(
 
     The object may fly far away or come up to the eye; the ratio of the two is bounded so that depth stays precise.
     """
-    corners = np.array([(x, y, z) for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
-    depth = view.depth(corners)
+    depth = view.depth(box_corners(low, high))
     far = max(1.05 * float(depth.max()), float(np.linalg.norm(view.position)) + floor_radius, 1e-3)
     near = max(0.5 * float(depth.min()), 0.0)
     near = min(near, 0.05 * far)

@@ -83,7 +83,8 @@ def _part_mesh(part: RenderPart) -> pv.PolyData:
     if part.texture is not None and part.uv is not None:
         mesh.active_texture_coordinates = np.array(part.uv, np.float32)
     if part.colors is not None:
-        mesh.point_data["colors"] = np.array(part.colors, np.uint8)
+        tinted = np.asarray(part.colors, np.float64) * np.asarray(part.base_color)
+        mesh.point_data["colors"] = np.clip(np.rint(tinted), 0, 255).astype(np.uint8)
         mesh.set_active_scalars("colors")
     return mesh
 
@@ -91,12 +92,14 @@ def _part_mesh(part: RenderPart) -> pv.PolyData:
 def _part_actor(part: RenderPart, mesh: pv.PolyData) -> vtkActor:
     red, green, blue, alpha = (float(channel) for channel in part.base_color)
     opacity = float(np.clip(alpha, 0.05, 1.0))
-    actor = poly_actor(mesh, color=(red, green, blue), vertex_colors=part.colors is not None)
     metal = float(np.clip(part.metallic, 0.0, 1.0))
+    # A metal throws back its surroundings, of which there are none here: a darker body with a strong highlight.
+    body = tuple(channel * (1.0 - 0.2 * metal) for channel in (red, green, blue))
+    actor = poly_actor(mesh, color=body, vertex_colors=part.colors is not None)
     roughness = float(np.clip(part.roughness, 0.12, 1.0))
     surface = actor.GetProperty()
     surface.SetOpacity(opacity)
-    surface.SetDiffuse(1.0 - 0.35 * metal)
+    surface.SetDiffuse(1.0)
     surface.SetSpecularPower(float(np.clip(2.0 / roughness**4, 2.0, 200.0)))
     surface.SetSpecular(0.04 + (0.75 * (1.0 - roughness) ** 0.5 + 0.35 * metal) * (1.0 - roughness))
     surface.SetSpecularColor(*(1.0 - metal + metal * channel for channel in (red, green, blue)))

@@ -2,7 +2,8 @@
 
 VTK's physically based shading costs several times more on a software renderer; this one needs no textures and no
 extra pass. Light is summed in linear space: a sky and ground hemisphere, a wrapped key light, a rim light from behind,
-and a Blinn highlight whose width follows the roughness. Colours are encoded for the screen at the end.
+and a Blinn highlight whose width follows the roughness. Colours come as displayed (sRGB), are made linear by a cubic
+that stays within 0.01 of the standard's curve, and are encoded for the screen at the end.
 """
 
 from __future__ import annotations
@@ -14,22 +15,24 @@ OBJECT_LIGHT = """
   vec3 nkN = normalVCVSOutput;
   vec3 nkV = normalize(-vertexVC.xyz);
   float nkUp = dot(nkN, nkUpVC);
-  vec3 nkSky = mix(vec3(0.150, 0.140, 0.150), vec3(0.52, 0.56, 0.64), 0.5 + 0.5 * nkUp);
+  vec3 nkSky = mix(vec3(0.120, 0.112, 0.120), vec3(0.44, 0.48, 0.56), 0.5 + 0.5 * nkUp);
   float nkKey = max((dot(nkN, nkKeyVC) + 0.25) / 1.25, 0.0);
   float nkFill = max(dot(nkN, nkFillVC), 0.0);
-  vec3 nkLight = nkSky + vec3(1.30, 1.22, 1.10) * nkKey + vec3(0.18, 0.22, 0.30) * nkFill;
+  vec3 nkLight = nkSky + vec3(1.12, 1.05, 0.95) * nkKey + vec3(0.18, 0.22, 0.30) * nkFill;
   vec3 nkH = normalize(nkKeyVC + nkV);
   float nkFacing = clamp(dot(nkN, nkV), 0.0, 1.0);
   float nkFresnel = pow(1.0 - nkFacing, 4.0);
   float nkSheen = pow(max(dot(nkN, nkH), 0.0), specularPower) * specularIntensity;
   vec3 nkGlow = specularColorUniform * nkSheen * nkKey
               + vec3(0.30, 0.36, 0.46) * nkFresnel * (0.35 + 0.65 * (0.5 + 0.5 * nkUp)) * (0.35 + 0.4 * specularIntensity);
-  vec3 nkAlbedo = diffuseColor;
+  vec3 nkAlbedo = diffuseColor * diffuseColor * (0.74 + 0.26 * diffuseColor);
   fragOutput0 = vec4(nkAlbedo * nkLight, opacity);
 """
 
 OBJECT_FINISH = """
 //VTK::TCoord::Impl
+  if (fragOutput0.a < 0.35 * opacity) { discard; }
+  fragOutput0.a = opacity;
   vec3 nkOut = fragOutput0.rgb + nkGlow;
   nkOut = nkOut / (1.0 + 0.22 * max(nkOut.r, max(nkOut.g, nkOut.b)));
   fragOutput0.rgb = pow(clamp(nkOut, 0.0, 1.0), vec3(1.0 / 2.2));

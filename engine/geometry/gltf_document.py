@@ -1,7 +1,8 @@
 """glTF documents: what trimesh is not told or does not do when it reads them.
 
-Refuses encodings that would silently give empty geometry, and places skinned meshes in the pose of their joints
-(glTF 2.0 specification, section 3.7.3: a skinned mesh follows its joints, not its node).
+Refuses encodings that would silently give empty geometry, and places skinned meshes in the pose of
+their joints (glTF 2.0 specification, section 3.7.3: a skinned mesh follows its joints, not its
+node).
 """
 
 from __future__ import annotations
@@ -26,7 +27,13 @@ _REFUSED = {
     "KHR_meshopt_compression": "its geometry is compressed with meshopt",
     "KHR_texture_basisu": "its textures are KTX2 (Basis Universal)",
 }
-_HARMLESS = ("KHR_materials_", "KHR_mesh_quantization", "KHR_lights_punctual", "KHR_xmp", "EXT_texture_webp")
+_HARMLESS = (
+    "KHR_materials_",
+    "KHR_mesh_quantization",
+    "KHR_lights_punctual",
+    "KHR_xmp",
+    "EXT_texture_webp",
+)
 _COMPONENTS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
 # trimesh hands on attributes whose names begin with an underscore, one array per part, untouched.
@@ -36,12 +43,12 @@ _SCALES = "neurok_scales"
 
 @dataclass(slots=True)
 class Document:
-    """A glTF document prepared for trimesh: nodes are named by their index, skin attributes are handed on."""
+    """A glTF document prepared for trimesh: nodes named by index, skin attributes handed on."""
 
     path: Path
     header: dict[str, Any]
     binary: bytes | None
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list[str])
 
     def stream(self) -> io.BytesIO:
         """Return the prepared document in the encoding of its file."""
@@ -55,18 +62,19 @@ class Document:
 
     @staticmethod
     def node_index(frame: str) -> int:
-        """Return the node of a scene frame; parts of one mesh stand in frames named after its node."""
+        """Return the node of a scene frame, whose name begins with the node's index."""
         return int(frame.split("_")[0])
 
-    def scales(self, mesh: Any) -> dict[str, float]:  # noqa: ANN401 - trimesh is untyped
+    def scales(self, mesh: Any) -> dict[str, float]:
         """Return the factors of attributes stored as normalised integers, such as ``POSITION``."""
-        found = mesh.metadata.get(_SCALES, {})
-        return dict(found) if isinstance(found, dict) else {}
+        found: Any = mesh.metadata.get(_SCALES)
+        return found or {}
 
-    def skinning(self, mesh: Any, scene: Any, frame: str) -> Float[np.ndarray, "v 4 4"] | None:  # noqa: ANN401
-        """Return the matrix that takes each vertex of a part to the scene in the pose of the joints.
+    def skinning(self, mesh: Any, scene: Any, frame: str) -> Float[np.ndarray, "v 4 4"] | None:
+        """Return the matrix that takes each vertex of a part to the scene, posed by the joints.
 
-        ``None`` when the part follows its node. The pose is that of the document's nodes, without animation.
+        ``None`` when the part follows its node. The pose is that of the document's nodes, without
+        animation.
         """
         node = self.header["nodes"][self.node_index(frame)]
         attributes = mesh.vertex_attributes
@@ -76,18 +84,32 @@ class Document:
         joints: list[int] = skin["joints"]
         inverse = np.tile(np.eye(4), (len(joints), 1, 1))
         if "inverseBindMatrices" in skin:
-            inverse = self._accessor(skin["inverseBindMatrices"]).reshape(-1, 4, 4).transpose(0, 2, 1)
+            inverse = (
+                self._accessor(skin["inverseBindMatrices"]).reshape(-1, 4, 4).transpose(0, 2, 1)
+            )
         try:
-            places = np.stack([np.asarray(scene.graph[str(joint)][0], np.float64) for joint in joints])
+            places = np.stack(
+                [np.asarray(scene.graph[str(joint)][0], np.float64) for joint in joints]
+            )
         except (KeyError, ValueError):
-            self.notes.append("A skin whose joints are outside the scene was left in the pose of its vertices.")
+            self.notes.append(
+                "A skin whose joints are outside the scene was left in the pose of its vertices."
+            )
             return None
-        sets = [k for k in range(4) if f"{_JOINTS}{k}" in attributes and f"{_WEIGHTS}{k}" in attributes]
-        index = np.concatenate([np.asarray(attributes[f"{_JOINTS}{k}"], np.int64) for k in sets], axis=1)
-        weight = np.concatenate([np.asarray(attributes[f"{_WEIGHTS}{k}"], np.float64) for k in sets], axis=1)
+        sets = [
+            k for k in range(4) if f"{_JOINTS}{k}" in attributes and f"{_WEIGHTS}{k}" in attributes
+        ]
+        index = np.concatenate(
+            [np.asarray(attributes[f"{_JOINTS}{k}"], np.int64) for k in sets], axis=1
+        )
+        weight = np.concatenate(
+            [np.asarray(attributes[f"{_WEIGHTS}{k}"], np.float64) for k in sets], axis=1
+        )
         total = weight.sum(axis=1, keepdims=True)
         # A vertex without weights follows its first joint, as in common viewers.
-        weight = np.where(total > 0, weight / np.where(total > 0, total, 1.0), np.eye(1, weight.shape[1]))
+        weight = np.where(
+            total > 0, weight / np.where(total > 0, total, 1.0), np.eye(1, weight.shape[1])
+        )
         return np.einsum("vk,vkij->vij", weight, (places @ inverse[: len(joints)])[index])
 
     def _accessor(self, number: int) -> Float[np.ndarray, "c w"]:
@@ -114,14 +136,15 @@ def read_document(path: Path) -> Document:
     """Read and prepare a glTF or GLB file.
 
     Raises:
-        MeshError: the file is damaged, lacks a file that it refers to, or uses an encoding that is not supported.
+        MeshError: the file is damaged, lacks a file that it refers to, or uses an encoding that is
+        not supported.
     """
     text, binary = _split(path)
     try:
-        header = json.loads(text)
-        is_gltf = isinstance(header, dict) and isinstance(header.get("asset"), dict)
+        header: Any = json.loads(text)
+        is_gltf = isinstance(header, dict) and "asset" in header
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        message = f"{path.name} holds no readable glTF description; it may be cut off. Export or download it again."
+        message = f"{path.name} holds no readable glTF; it may be cut off. Export it again."
         raise MeshError(message) from error
     if not is_gltf:
         message = f"{path.name} is JSON but not glTF; open a glTF 2.0 file."
@@ -143,14 +166,17 @@ def _split(path: Path) -> tuple[bytes, bytes | None]:
     if path.suffix.lower() != ".glb":
         return data, None
     if len(data) < 20 or data[:4] != b"glTF":
-        message = f"{path.name} does not begin like a GLB file; it may be cut off or another format. Export it again."
+        message = f"{path.name} does not begin like a GLB file; it may be damaged. Export it again."
         raise MeshError(message)
     version, length, size = struct.unpack_from("<III", data, 4)
     if version != 2:
-        message = f"{path.name} is GLB version {version}; only version 2 can be opened. Export it as glTF 2.0."
+        message = f"{path.name} is GLB version {version}; export it as glTF 2.0."
         raise MeshError(message)
     if length > len(data):
-        message = f"{path.name} is cut off: {len(data)} of {length} bytes are there. Export or download it again."
+        message = (
+            f"{path.name} is cut off: {len(data)} of {length} bytes are there. "
+            "Export or download it again."
+        )
         raise MeshError(message)
     text, at = data[20 : 20 + size], 20 + size
     while at + 8 <= len(data):
@@ -165,10 +191,15 @@ def _refuse_encodings(document: Document) -> None:
     header, name = document.header, document.path.name
     for extension in header.get("extensionsRequired", []):
         if extension in _REFUSED:
-            message = f"{name} cannot be opened: {_REFUSED[extension]} ({extension}). Export it again without that."
+            message = (
+                f"{name} cannot be opened: {_REFUSED[extension]} ({extension}). "
+                "Export it again without that."
+            )
             raise MeshError(message)
         if not extension.startswith(_HARMLESS):
-            document.notes.append(f"The file asks for {extension}, which is not supported; it may look different.")
+            document.notes.append(
+                f"The file asks for {extension}, which is not supported; it may look different."
+            )
     accessors = header.get("accessors", [])
     for mesh in header.get("meshes", []):
         for primitive in mesh["primitives"]:
@@ -177,19 +208,33 @@ def _refuse_encodings(document: Document) -> None:
                 continue
             accessor = accessors[position]
             if "sparse" in accessor or "bufferView" not in accessor:
-                message = f"{name} stores positions in a sparse or compressed way. Export it again without that."
+                message = (
+                    f"{name} stores positions in a sparse or compressed way. "
+                    "Export it again without that."
+                )
                 raise MeshError(message)
 
 
 def _refuse_missing_files(document: Document) -> None:
     for buffer in document.header.get("buffers", []):
         uri = buffer.get("uri")
-        if uri and not uri.startswith("data:") and not (document.path.parent / unquote(uri)).is_file():
-            message = f"{document.path.name} needs the file {unquote(uri)} beside it, which is missing; copy it there."
+        if (
+            uri
+            and not uri.startswith("data:")
+            and not (document.path.parent / unquote(uri)).is_file()
+        ):
+            message = (
+                f"{document.path.name} needs the file {unquote(uri)} beside it, which is missing; "
+                "copy it there."
+            )
             raise MeshError(message)
     for image in document.header.get("images", []):
         uri = image.get("uri")
-        if uri and not uri.startswith("data:") and not (document.path.parent / unquote(uri)).is_file():
+        if (
+            uri
+            and not uri.startswith("data:")
+            and not (document.path.parent / unquote(uri)).is_file()
+        ):
             document.notes.append(f"The image {unquote(uri)} is missing; its texture is left out.")
 
 
@@ -198,7 +243,12 @@ def _prepare(document: Document) -> None:
     header = document.header
     header.pop("animations", None)
     header.pop("cameras", None)
-    for index, node in enumerate(header.get("nodes", [])):
+    nodes = header.get("nodes", [])
+    if not header.get("scenes"):
+        below = {child for node in nodes for child in node.get("children", [])}
+        header["scenes"] = [{"nodes": [k for k in range(len(nodes)) if k not in below]}]
+        header["scene"] = 0
+    for index, node in enumerate(nodes):
         node["name"] = str(index)
         node.pop("camera", None)
         node.pop("extras", None)
@@ -213,18 +263,24 @@ def _prepare(document: Document) -> None:
             kept = {key: given[key] for key in ("POSITION", "NORMAL", "COLOR_0") if key in given}
             texture: dict[str, Any] = {}
             if "material" in primitive:
-                texture = materials[primitive["material"]].get("pbrMetallicRoughness", {}).get("baseColorTexture", {})
+                texture = (
+                    materials[primitive["material"]]
+                    .get("pbrMetallicRoughness", {})
+                    .get("baseColorTexture", {})
+                )
             uv = given.get(f"TEXCOORD_{texture.get('texCoord', 0)}")
             if uv is not None:
                 kept["TEXCOORD_0"] = uv
             if "KHR_texture_transform" in texture.get("extensions", {}):
-                document.notes.append("A texture is moved or scaled by the file (KHR_texture_transform); ignored.")
+                document.notes.append(
+                    "A texture is moved or scaled by the file (KHR_texture_transform); ignored."
+                )
             for k in range(4):
                 if f"JOINTS_{k}" in given and f"WEIGHTS_{k}" in given:
                     kept[f"{_JOINTS}{k}"] = given[f"JOINTS_{k}"]
                     kept[f"{_WEIGHTS}{k}"] = given[f"WEIGHTS_{k}"]
             for key in ("POSITION", "TEXCOORD_0"):
-                accessor = accessors[kept[key]] if key in kept else {}
+                accessor: dict[str, Any] = accessors[kept[key]] if key in kept else {}
                 if accessor.get("normalized"):
                     scales[key] = 1.0 / float(np.iinfo(_COMPONENTS[accessor["componentType"]]).max)
             primitive["attributes"] = kept

@@ -31,9 +31,12 @@ class LoadReport:
         vertices_unused: vertices that belonged to no kept triangle.
         vertices_welded: vertices that were joined to another one at the same place.
         degenerate_faces: triangles without area, removed.
-        duplicate_faces: triangles over the same three vertices as an earlier one, removed from the simulation mesh.
+        duplicate_faces: triangles over the same three vertices as an earlier one, removed from the
+            simulation mesh.
         flipped_faces: triangles whose winding was turned to agree with their neighbours.
         components: connected pieces of the simulation mesh.
+        open_edges: edges that only one triangle has.
+        crowded_edges: edges that more than two triangles share.
         watertight: whether every edge is shared by exactly two triangles.
         up: the axis of the file that was taken as up.
         up_reason: why that axis.
@@ -55,6 +58,8 @@ class LoadReport:
     duplicate_faces: int
     flipped_faces: int
     components: int
+    open_edges: int
+    crowded_edges: int
     watertight: bool
     up: UpAxis
     up_reason: str

@@ -1,4 +1,4 @@
-"""Appearance of a mesh part: base colour, texture, vertex colours and shininess, read from trimesh's visuals."""
+"""Appearance of a mesh part, read from trimesh's visuals: colours, texture and shininess."""
 
 from __future__ import annotations
 
@@ -24,12 +24,42 @@ class Appearance:
     material: str = ""
 
 
-def read_appearance(mesh: Any, *, linear_colors: bool) -> Appearance:  # noqa: ANN401 - trimesh is untyped
+class ImageStore:
+    """Images already decoded, so that parts of one texture share one read-only array."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._known: dict[tuple[int, str], tuple[Any, UInt8[np.ndarray, "h w c"]]] = {}
+
+    def pixels(self, image: Any, *, alpha: bool) -> UInt8[np.ndarray, "h w c"] | None:
+        """Return the pixels of a PIL image, first row at the top; ``None`` if absent or damaged."""
+        if image is None:
+            return None
+        mode = (
+            "RGBA"
+            if alpha and (image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info)
+            else "RGB"
+        )
+        key = (id(image), mode)
+        if key not in self._known:
+            try:
+                array = np.array(image.convert(mode), np.uint8)
+            except (OSError, ValueError, SyntaxError):
+                return None
+            array.setflags(write=False)
+            # The image is kept beside its pixels because its id is only its own while it lives.
+            self._known[key] = (image, array)
+        return self._known[key][1]
+
+
+def read_appearance(mesh: Any, images: ImageStore, *, linear_colors: bool) -> Appearance:
     """Read the appearance of a ``trimesh.Trimesh``.
 
     Args:
         mesh: the mesh.
-        linear_colors: whether its plain colours are linear light, as in glTF; they are then converted to sRGB.
+        images: images of the same file decoded so far.
+        linear_colors: whether its plain colours are linear light, as in glTF; they are then
+            converted to sRGB.
     """
     visual = mesh.visual
     count = len(mesh.vertices)
@@ -37,7 +67,9 @@ def read_appearance(mesh: Any, *, linear_colors: bool) -> Appearance:  # noqa: A
         return Appearance()
     if visual.kind in ("vertex", "face"):
         rgba = np.asarray(visual.vertex_colors, np.uint8)
-        return Appearance(colors=_displayed(rgba, linear=linear_colors), base_color=(1.0, 1.0, 1.0, 1.0))
+        return Appearance(
+            colors=_displayed(rgba, linear=linear_colors), base_color=(1.0, 1.0, 1.0, 1.0)
+        )
     if visual.kind != "texture":
         return Appearance()
     uv = getattr(visual, "uv", None)
@@ -47,14 +79,15 @@ def read_appearance(mesh: Any, *, linear_colors: bool) -> Appearance:  # noqa: A
     colors = _attribute_colors(visual, count, linear=linear_colors)
     material = visual.material
     if hasattr(material, "baseColorFactor"):
-        return _physical(material, uv, colors, linear=linear_colors)
-    return _classic(material, uv, colors)
+        return _physical(material, uv, colors, images, linear=linear_colors)
+    return _classic(material, uv, colors, images)
 
 
 def _physical(
-    material: Any,  # noqa: ANN401
+    material: Any,
     uv: Float[np.ndarray, "v 2"] | None,
     colors: UInt8[np.ndarray, "v 4"] | None,
+    images: ImageStore,
     *,
     linear: bool,
 ) -> Appearance:
@@ -62,25 +95,34 @@ def _physical(
     color = np.ones(4) if factor is None else _unit_rgba(factor)
     if linear:
         color[:3] = _to_srgb(color[:3])
-    if str(getattr(material, "alphaMode", None) or "OPAQUE") == "OPAQUE":
+    opaque = str(getattr(material, "alphaMode", None) or "OPAQUE") == "OPAQUE"
+    if opaque:
         color[3] = 1.0
+    metallic = _number(material.metallicFactor, 1.0 if linear else 0.0)
+    roughness = _number(material.roughnessFactor, 1.0)
+    surface = images.pixels(getattr(material, "metallicRoughnessTexture", None), alpha=False)
+    if surface is not None:
+        # One number for each part: the image's means, roughness in green and metallic in blue.
+        roughness *= float(surface[..., 1].mean()) / 255.0
+        metallic *= float(surface[..., 2].mean()) / 255.0
     return Appearance(
         uv=uv,
         colors=colors,
         base_color=_four(color),
-        metallic=_number(material.metallicFactor, 1.0 if linear else 0.0),
-        roughness=_number(material.roughnessFactor, 1.0),
-        texture=_image(material.baseColorTexture) if uv is not None else None,
+        metallic=metallic,
+        roughness=roughness,
+        texture=None if uv is None else images.pixels(material.baseColorTexture, alpha=not opaque),
         material=str(material.name or ""),
     )
 
 
 def _classic(
-    material: Any,  # noqa: ANN401
+    material: Any,
     uv: Float[np.ndarray, "v 2"] | None,
     colors: UInt8[np.ndarray, "v 4"] | None,
+    images: ImageStore,
 ) -> Appearance:
-    texture = _image(getattr(material, "image", None)) if uv is not None else None
+    texture = None if uv is None else images.pixels(getattr(material, "image", None), alpha=True)
     diffuse = getattr(material, "diffuse", None)
     color = np.array(_PLAIN) if diffuse is None else _unit_rgba(diffuse)
     if texture is not None and not color[:3].any():
@@ -98,7 +140,7 @@ def _classic(
     )
 
 
-def _attribute_colors(visual: Any, count: int, *, linear: bool) -> UInt8[np.ndarray, "v 4"] | None:  # noqa: ANN401
+def _attribute_colors(visual: Any, count: int, *, linear: bool) -> UInt8[np.ndarray, "v 4"] | None:
     raw = getattr(visual, "vertex_attributes", {}).get("color")
     if raw is None or len(raw) != count:
         return None
@@ -121,7 +163,7 @@ def _displayed(rgba: UInt8[np.ndarray, "v 4"], *, linear: bool) -> UInt8[np.ndar
     return shown
 
 
-def _unit_rgba(value: Any) -> np.ndarray:  # noqa: ANN401
+def _unit_rgba(value: Any) -> np.ndarray:
     numbers = np.atleast_1d(np.asarray(value))
     if numbers.dtype.kind in "ui":
         numbers = numbers / 255.0
@@ -131,19 +173,14 @@ def _unit_rgba(value: Any) -> np.ndarray:  # noqa: ANN401
 
 
 def _to_srgb(linear: np.ndarray) -> np.ndarray:
-    return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * np.maximum(linear, 1e-9) ** (1 / 2.4) - 0.055)
+    return np.where(
+        linear <= 0.0031308, 12.92 * linear, 1.055 * np.maximum(linear, 1e-9) ** (1 / 2.4) - 0.055
+    )
 
 
 def _four(color: np.ndarray) -> tuple[float, float, float, float]:
     return float(color[0]), float(color[1]), float(color[2]), float(color[3])
 
 
-def _number(value: Any, default: float) -> float:  # noqa: ANN401
+def _number(value: Any, default: float) -> float:
     return float(value) if value is not None and np.isfinite(value) else default
-
-
-def _image(image: Any) -> UInt8[np.ndarray, "h w c"] | None:  # noqa: ANN401
-    if image is None:
-        return None
-    mode = "RGBA" if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info else "RGB"
-    return np.asarray(image.convert(mode), np.uint8)

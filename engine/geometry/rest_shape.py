@@ -1,7 +1,8 @@
-"""The rest shape of an object: one welded simulation mesh in the unit frame, and the render parts that it drives.
+"""The rest shape of an object: one welded simulation mesh and the render parts that it drives.
 
-Unit frame: Z up, centred on the bounding box, largest half-extent 1. The simulation mesh is what physics sees; the
-render parts keep the seams, normals and materials of the file and follow it through an index map.
+Unit frame: Z up, centred on the bounding box, largest half-extent 1. The simulation mesh is what
+physics sees; the render parts keep the seams, normals and materials of the file and follow it
+through an index map.
 """
 
 from __future__ import annotations
@@ -10,12 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int, UInt8
+from jaxtyping import Bool, Float, Int, UInt8
 from numpy.typing import ArrayLike
 
 from engine.geometry.load_report import LoadReport, MeshError, UpAxis
-from engine.geometry.shading import crease_normals
-from engine.geometry.welding import first_of_equal, has_area, is_closed, vertex_components, weld
+from engine.geometry.shading import crease_normals, facing
+from engine.geometry.welding import (
+    first_of_equal,
+    has_area,
+    irregular_edges,
+    vertex_components,
+    weld,
+)
 from engine.geometry.winding import faces_to_flip
 
 __all__ = [
@@ -40,15 +47,18 @@ class RenderPart:
     """Triangles of one material as in the file. All arrays are read-only.
 
     Attributes:
-        vertices: rest positions in the unit frame, float32, shape (v, 3); each equals its simulation vertex.
+        vertices: rest positions in the unit frame, float32, shape (v, 3); each equals its
+            simulation vertex.
         faces: corners of the triangles, int32, shape (f, 3).
         normals: unit normals in the unit frame, float32, shape (v, 3).
-        uv: texture coordinates with the origin at the lower left of the image, float32, shape (v, 2).
+        uv: texture coordinates with the origin at the lower left of the image, float32, shape (v,
+            2).
         colors: vertex colours, red green blue alpha, shape (v, 4).
-        base_color: red, green, blue, alpha, each 0..1, as displayed (sRGB); multiplies texture and vertex colours.
+        base_color: red, green, blue, alpha, each 0..1, as displayed (sRGB); multiplies texture and
+            vertex colours.
         metallic: 0..1.
         roughness: 0..1.
-        texture: base-colour image, first row at the top, shape (h, w, 3 or 4).
+        texture: base-colour image, first row at the top, shape (h, w, 3 or 4); parts may share one.
         sim_index: simulation vertex of each render vertex, int32, shape (v,).
     """
 
@@ -99,9 +109,10 @@ class RestShape:
 
 @dataclass(frozen=True, slots=True)
 class SourcePart:
-    """Triangles of one material as they were read: positions and normals in the file's axes and units.
+    """Triangles of one material as they were read, in the file's axes and units.
 
-    The fields are those of ``RenderPart``; ``normals`` may be missing, and ``material`` is the material's name.
+    The fields are those of ``RenderPart``; ``normals`` may be missing, and ``material`` is the
+    material's name.
     """
 
     vertices: Float[np.ndarray, "v 3"]
@@ -151,91 +162,62 @@ def assemble_rest_shape(
     Raises:
         MeshError: the parts hold no usable surface.
     """
-    offsets = np.cumsum([0, *(len(part.vertices) for part in parts)])
-    read = np.concatenate([np.asarray(part.vertices, np.float64) for part in parts]) if parts else np.zeros((0, 3))
-    _refuse_foreign_corners(parts)
-    corners = (
-        np.concatenate([part.faces.astype(np.int64) + o for part, o in zip(parts, offsets[:-1], strict=True)])
-        if parts
-        else np.zeros((0, 3), np.int64)
-    )
-    if len(corners) == 0:
-        message = "The mesh has no triangles; open a surface mesh, or build one from the points first."
-        raise MeshError(message)
-
-    used = np.zeros(len(read), bool)
-    used[corners] = True
-    points = read[used]
-    extents, diagonal = _extent(points)
-    welded, first = weld(points, _WELD * diagonal)
-    sim_of_read = np.full(len(read), -1, np.int64)
-    sim_of_read[used] = welded
-    positions = points[first]
-    sim_corners = sim_of_read[corners]
-    solid_faces = has_area(positions, sim_corners, diagonal)
-    if not solid_faces.any():
-        message = "No triangle of the mesh has an area; export the surface again, larger or nearer to the origin."
-        raise MeshError(message)
-    sim_faces = sim_corners[solid_faces]
-    kept = first_of_equal(sim_faces)
-    # Vertices that only degenerate triangles used are dropped, so that every vertex moves with some surface.
-    lasting = np.zeros(len(positions), bool)
-    lasting[sim_faces] = True
-    renumber = np.cumsum(lasting) - 1
-    positions, sim_faces = positions[lasting], renumber[sim_faces]
-    sim_of_read[used] = np.where(lasting[welded], renumber[welded], -1)
-    extents, _ = _extent(positions)
-
-    faces = sim_faces[kept]
-    closed = is_closed(faces)
-    component = vertex_components(faces, len(positions))
-    flip = faces_to_flip(positions, faces, component)
-    faces[flip] = faces[flip][:, ::-1]
-    flip_read = np.zeros(len(corners), bool)
-    flip_read[np.flatnonzero(solid_faces)[kept][flip]] = True
-
+    surface = _clean(parts)
     rotation = _Y_UP_TO_Z_UP if up is UpAxis.Y else np.eye(3)
-    turned = positions @ rotation.T
+    turned = surface.positions @ rotation.T
     centre = 0.5 * (turned.min(axis=0) + turned.max(axis=0))
+    extents = np.ptp(surface.positions, axis=0)
     half = 0.5 * float(extents.max())
     unit = (turned - centre) / half
     unit_to_file = np.eye(4)
     unit_to_file[:3, :3] = half * rotation.T
     unit_to_file[:3, 3] = rotation.T @ centre
 
-    face_offsets = np.cumsum([0, *(len(part.faces) for part in parts)])
-    drawn = [
-        _render_part(
-            part,
-            unit,
-            sim_of_read[offsets[i] : offsets[i + 1]],
-            solid_faces[face_offsets[i] : face_offsets[i + 1]],
-            flip_read[face_offsets[i] : face_offsets[i + 1]],
-            rotation,
-        )
-        for i, part in enumerate(parts)
-    ]
-    render_parts = tuple(part for part in drawn if part is not None)
-    materials = tuple(part.material for part, made in zip(parts, drawn, strict=True) if made is not None)
+    drawn: list[RenderPart] = []
+    materials: list[str] = []
+    vertex, face = 0, 0
+    for part in parts:
+        of_vertices = slice(vertex, vertex + len(part.vertices))
+        of_faces = slice(face, face + len(part.faces))
+        vertex, face = of_vertices.stop, of_faces.stop
+        if surface.drawn[of_faces].any():
+            drawn.append(
+                _render_part(
+                    part,
+                    unit,
+                    surface.sim_index[of_vertices],
+                    surface.drawn[of_faces],
+                    surface.turned[of_faces],
+                    rotation,
+                )
+            )
+            materials.append(part.material)
+
+    faces = surface.faces
+    component = vertex_components(faces, len(unit))
+    open_edges, crowded_edges = irregular_edges(faces)
+    lost = int(np.count_nonzero(surface.sim_index < 0))
     report = LoadReport(
         file=file,
         format=file_format,
-        vertices_read=len(read),
-        faces_read=len(corners),
+        vertices_read=vertex,
+        faces_read=face,
         vertices_kept=len(unit),
         faces_kept=len(faces),
-        vertices_unused=int(np.count_nonzero(sim_of_read < 0)),
-        vertices_welded=int(np.count_nonzero(sim_of_read >= 0)) - len(unit),
-        degenerate_faces=int(np.count_nonzero(~solid_faces)),
-        duplicate_faces=int(np.count_nonzero(~kept)),
-        flipped_faces=int(np.count_nonzero(flip)),
+        vertices_unused=lost,
+        vertices_welded=vertex - lost - len(unit),
+        degenerate_faces=int(np.count_nonzero(~surface.drawn)),
+        duplicate_faces=int(np.count_nonzero(surface.drawn)) - len(faces),
+        flipped_faces=int(np.count_nonzero(surface.turned)),
         components=int(component.max()) + 1,
-        watertight=closed,
+        open_edges=open_edges,
+        crowded_edges=crowded_edges,
+        watertight=open_edges == 0 and crowded_edges == 0,
         up=up,
         up_reason=up_reason,
         extents=(float(extents[0]), float(extents[1]), float(extents[2])),
-        materials=materials,
-        textures=sum(part.texture is not None for part in render_parts),
+        materials=tuple(materials),
+        textures=sum(part.texture is not None for part in drawn),
         notes=tuple(notes),
     )
     return RestShape(
@@ -244,51 +226,128 @@ def assemble_rest_shape(
         faces=_locked(faces, np.int32),
         component=_locked(component, np.int32),
         unit_to_file=_locked(unit_to_file, np.float64),
-        render_parts=render_parts,
+        render_parts=tuple(drawn),
         report=report,
     )
 
 
-def _refuse_foreign_corners(parts: Sequence[SourcePart]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Surface:
+    """The simulation mesh in the file's frame, and what became of everything that was read.
+
+    Attributes:
+        positions: welded vertices [file units], shape (n, 3).
+        faces: triangles, shape (m, 3).
+        sim_index: simulation vertex of every vertex read, -1 for those that are not used.
+        drawn: which triangles read have an area and stay in the render parts.
+        turned: which triangles read were given the opposite winding.
+    """
+
+    positions: Float[np.ndarray, "n 3"]
+    faces: Int[np.ndarray, "m 3"]
+    sim_index: Int[np.ndarray, " v"]
+    drawn: Bool[np.ndarray, " f"]
+    turned: Bool[np.ndarray, " f"]
+
+
+def _clean(parts: Sequence[SourcePart]) -> _Surface:
+    """Weld all parts into one mesh without triangles that are degenerate or repeated."""
+    read, corners = _joined(parts)
+    used = np.zeros(len(read), bool)
+    used[corners] = True
+    points = read[used]
+    size = _checked_size(points)
+    welded, first = weld(points, _WELD * size)
+    positions = points[first]
+    sim_index = np.full(len(read), -1, np.int64)
+    sim_index[used] = welded
+    faces = sim_index[corners]
+    drawn = has_area(positions, faces, size)
+    if not drawn.any():
+        message = (
+            "No triangle of it has an area; "
+            "export the surface again, larger or nearer to the origin."
+        )
+        raise MeshError(message)
+    faces = faces[drawn]
+    # Vertices that only degenerate triangles had are dropped, so that every vertex moves with some
+    # surface.
+    lasting = np.zeros(len(positions) + 1, bool)
+    lasting[faces] = True
+    number = np.where(lasting, np.cumsum(lasting) - 1, -1)
+    positions, faces, sim_index = positions[lasting[:-1]], number[faces], number[sim_index]
+    once = first_of_equal(faces)
+    faces = faces[once]
+    flip = faces_to_flip(positions, faces)
+    faces[flip] = faces[flip][:, ::-1]
+    turned = np.zeros(len(corners), bool)
+    turned[np.flatnonzero(drawn)[once][flip]] = True
+    return _Surface(positions, faces, sim_index, drawn, turned)
+
+
+def _joined(
+    parts: Sequence[SourcePart],
+) -> tuple[Float[np.ndarray, "v 3"], Int[np.ndarray, "f 3"]]:
+    """Return the vertices and triangles of all parts together, after checking them."""
+    vertices = [np.zeros((0, 3))]
+    faces = [np.zeros((0, 3), np.int64)]
+    offset = 0
     for part in parts:
         if len(part.faces) and (part.faces.min() < 0 or part.faces.max() >= len(part.vertices)):
-            message = "Triangles refer to vertices that are not there; the file is damaged, export it again."
+            message = (
+                "Its triangles refer to vertices that are not there; "
+                "it is damaged or cut off, export it again."
+            )
             raise MeshError(message)
+        vertices.append(np.asarray(part.vertices, np.float64))
+        faces.append(part.faces.astype(np.int64) + offset)
+        offset += len(part.vertices)
+    corners = np.concatenate(faces)
+    if len(corners) == 0:
+        message = (
+            "It has no triangles; open a surface mesh, or build a surface from the points first."
+        )
+        raise MeshError(message)
+    return np.concatenate(vertices), corners
 
 
-def _extent(points: Float[np.ndarray, "n 3"]) -> tuple[Float[np.ndarray, "3"], float]:
+def _checked_size(points: Float[np.ndarray, "n 3"]) -> float:
+    """Return the diagonal of the bounding box [file units]."""
     bad = int(np.count_nonzero(~np.isfinite(points).all(axis=1)))
     if bad:
         message = (
-            f"{bad} vertices of the surface have positions that are not finite numbers; "
+            f"{bad} of its vertices have positions that are not finite numbers; "
             "repair or remove them where the mesh was made, and export it again."
         )
         raise MeshError(message)
-    extents = np.ptp(points, axis=0)
-    diagonal = float(np.linalg.norm(extents))
+    diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
     if not 0.0 < diagonal < np.inf:
-        message = "All vertices of the mesh lie at one place, so it has no size; check the scale of the export."
+        message = (
+            "All its vertices lie at one place, so it has no size; check the scale of the export."
+        )
         raise MeshError(message)
-    return extents, diagonal
+    return diagonal
 
 
 def _render_part(
     part: SourcePart,
     unit: Float[np.ndarray, "n 3"],
     sim_index: Int[np.ndarray, " v"],
-    keep: np.ndarray,
-    flip: np.ndarray,
+    keep: Bool[np.ndarray, " f"],
+    turned: Bool[np.ndarray, " f"],
     rotation: Float[np.ndarray, "3 3"],
-) -> RenderPart | None:
+) -> RenderPart:
     faces = part.faces.astype(np.int64)
-    faces[flip] = faces[flip][:, ::-1]
+    faces[turned] = faces[turned][:, ::-1]
     faces = faces[keep]
-    if len(faces) == 0:
-        return None
-    if part.normals is not None:
-        normals, source = part.normals @ rotation.T, np.arange(len(part.vertices))
+    if part.normals is None:
+        keep_seams = part.uv is not None or part.colors is not None
+        faces, source, normals = crease_normals(unit, sim_index, faces, keep_seams=keep_seams)
     else:
-        faces, source, normals = crease_normals(unit, sim_index, faces)
+        source = np.arange(len(part.vertices))
+        normals = part.normals @ rotation.T
+        if turned.any():
+            normals = facing(normals, unit, sim_index, faces)
     used = np.zeros(len(source), bool)
     used[faces] = True
     faces = (np.cumsum(used) - 1)[faces]
@@ -305,12 +364,12 @@ def _render_part(
         base_color=part.base_color,
         metallic=part.metallic,
         roughness=part.roughness,
-        texture=None if part.texture is None else _locked(part.texture, np.uint8),
+        texture=part.texture,
         sim_index=_locked(drives, np.int32),
     )
 
 
-def _locked(array: np.ndarray, dtype: type) -> np.ndarray:
+def _locked(array: np.ndarray, dtype: type[np.generic]) -> np.ndarray:
     """Return a read-only contiguous copy."""
     copy = np.array(array, dtype, order="C")
     copy.setflags(write=False)

@@ -13,7 +13,7 @@ import json
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
 import numpy as np
@@ -149,7 +149,7 @@ def read_document(path: Path) -> Document:
     if not is_gltf:
         message = f"{path.name} is JSON but not glTF; open a glTF 2.0 file."
         raise MeshError(message)
-    document = Document(path, header, binary)
+    document = Document(path, cast("dict[str, Any]", header), binary)
     try:
         _refuse_encodings(document)
         _refuse_missing_files(document)

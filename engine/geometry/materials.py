@@ -94,7 +94,7 @@ def _physical(
     factor = material.baseColorFactor
     color = np.ones(4) if factor is None else _unit_rgba(factor)
     if linear:
-        color[:3] = _to_srgb(color[:3])
+        color[:3] = np.clip(_to_srgb(color[:3]), 0.0, 1.0)
     opaque = str(getattr(material, "alphaMode", None) or "OPAQUE") == "OPAQUE"
     if opaque:
         color[3] = 1.0

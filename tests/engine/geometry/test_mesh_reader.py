@@ -126,8 +126,8 @@ def test_two_materials_are_driven_by_one_mesh(tmp_path: Path) -> None:
     assert rest.report.components == 1
     assert rest.report.materials == ("m0", "m1")
     red, blue = rest.render_parts
-    assert red.base_color == (1.0, 0.0, 0.0, 1.0)
-    assert blue.base_color == (0.0, 0.0, 1.0, 1.0)
+    assert red.base_color == pytest.approx((1.0, 0.0, 0.0, 1.0))
+    assert blue.base_color == pytest.approx((0.0, 0.0, 1.0, 1.0))
     assert (red.metallic, red.roughness) == (0.25, 0.75)
     assert np.intersect1d(red.sim_index, blue.sim_index).size == 4
 

@@ -68,7 +68,7 @@ def test_clean_input_keeps_its_numbering() -> None:
 
 
 def test_triangle_soup_welds_into_a_closed_surface() -> None:
-    """Triangles that share no vertices become one closed mesh, also when corners differ a little."""
+    """Triangles that share no vertices become one closed mesh, even if corners differ a bit."""
     vertices, faces = _box()
     rng = np.random.default_rng(0)
     soup = vertices[faces].reshape(-1, 3) + rng.uniform(-2e-6, 2e-6, (3 * len(faces), 3))
@@ -95,7 +95,7 @@ def test_box_without_normals_gets_hard_edges() -> None:
 
 
 def test_useless_triangles_and_vertices_are_removed() -> None:
-    """Degenerate and repeated triangles and vertices of no triangle go, and the report counts them."""
+    """Degenerate and repeated triangles and unused vertices go, and the report counts them."""
     vertices, faces = _box()
     vertices = np.concatenate((vertices, [(50.0, 50.0, 50.0), (np.nan, 0.0, 0.0)]))
     extra = [[0, 0, 1], faces[0][::-1].tolist(), faces[1].tolist()]

@@ -139,7 +139,7 @@ class Workbench(QObject):
 
     @Slot(object)
     def _drag(self, target: np.ndarray) -> None:
-        self.bridge.post(messages.DragTo(tuple(float(value) for value in target)))
+        self.bridge.post(messages.DragTo(_vector(target)))
 
     @Slot()
     def _release(self) -> None:
@@ -147,8 +147,7 @@ class Workbench(QObject):
 
     @Slot(int, object, object)
     def _pin(self, face: int, barycentric: tuple[float, float, float], target: np.ndarray | None) -> None:
-        place = None if target is None else tuple(float(value) for value in target)
-        self.bridge.post(messages.PinPoint(face, barycentric, place))
+        self.bridge.post(messages.PinPoint(face, barycentric, None if target is None else _vector(target)))
 
     @Slot(int)
     def _unpin(self, index: int) -> None:
@@ -415,6 +414,11 @@ class Workbench(QObject):
         self.settings.write()
         self.exports.stop()
         self.bridge.stop(2.0)
+
+
+def _vector(values: np.ndarray) -> messages.Vector:
+    x, y, z = (float(value) for value in values)
+    return x, y, z
 
 
 def help_text() -> str:

@@ -35,6 +35,7 @@ class Banner(QFrame):
     def __init__(self, parent: QWidget) -> None:
         """Lie over a view, hidden."""
         super().__init__(parent)
+        self._view = parent
         self.setObjectName("banner")
         self._title = QLabel()
         self._title.setObjectName("title")
@@ -42,7 +43,9 @@ class Banner(QFrame):
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._button = QPushButton()
         self._button.clicked.connect(self._pressed)
-        close = QToolButton(toolTip="Close this message", icon=icon("clear"))
+        close = QToolButton()
+        close.setToolTip("Close this message")
+        close.setIcon(icon("clear"))
         close.clicked.connect(self.hide)
         words = QVBoxLayout()
         words.setSpacing(3)
@@ -81,14 +84,14 @@ class Banner(QFrame):
 
     def place(self) -> None:
         """Stay in the middle of the upper edge of the view."""
-        parent = self.parentWidget()
-        room = parent.width() - 2 * _SIDE
-        width = min(_WIDEST, max(room if room >= 320 else parent.width() - 24, 160))
+        across = self._view.width()
+        room = across - 2 * _SIDE
+        width = min(_WIDEST, max(room if room >= 320 else across - 24, 160))
         self.ensurePolished()
         layout = self.layout()
         # The wrapped text is as high as its width asks for, which only the layout knows.
         height = layout.totalHeightForWidth(width) if layout is not None else self.sizeHint().height()
-        self.setGeometry((parent.width() - width) // 2, 14, width, height)
+        self.setGeometry((across - width) // 2, 14, width, height)
 
     @Slot()
     def _pressed(self) -> None:

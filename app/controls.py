@@ -38,13 +38,13 @@ class ValueSlider(QWidget):
         """Make a slider from ``low`` to ``high``; a logarithmic one needs a positive ``low``."""
         super().__init__(parent)
         self._low, self._high, self._logarithmic = low, high, logarithmic
-        self._field = QDoubleSpinBox(
-            minimum=low, maximum=high, decimals=decimals, suffix=f" {unit}" if unit else "", keyboardTracking=False
-        )
+        self._field = QDoubleSpinBox(minimum=low, maximum=high, decimals=decimals, suffix=f" {unit}" if unit else "")
+        self._field.setKeyboardTracking(False)
         self._field.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._field.setFixedWidth(86)
         self._field.setAccessibleName(name)
-        self._slider = QSlider(Qt.Orientation.Horizontal, minimum=0, maximum=_TICKS)
+        self._slider = QSlider(Qt.Orientation.Horizontal)
+        self._slider.setRange(0, _TICKS)
         self._slider.setAccessibleName(name)
         # A wheel over a scrolling panel must scroll it, not change values by accident.
         for control in (self._slider, self._field):
@@ -120,7 +120,9 @@ class ChoiceRow(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         for position, (key, words, help_text) in enumerate(choices):
-            button = QPushButton(words, checkable=True, toolTip=help_text)
+            button = QPushButton(words)
+            button.setCheckable(True)
+            button.setToolTip(help_text)
             button.setObjectName("segment")
             place = "first" if position == 0 else "last" if position == len(choices) - 1 else "middle"
             button.setProperty("place", place)

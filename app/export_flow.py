@@ -86,6 +86,7 @@ class ExportFlow(QObject):
         write_clip(self._clip, clip_file)
         stage = self._window.viewport.stage
         camera = stage.camera
+        x, y, z = (float(value) for value in camera.focus)
         request = VideoRequest(
             clip=str(clip_file),
             mesh="" if self._mesh is None else str(self._mesh),
@@ -93,7 +94,7 @@ class ExportFlow(QObject):
             width=choice.width,
             height=choice.height,
             fps=choice.fps,
-            camera=(*(float(value) for value in camera.focus), camera.distance, camera.azimuth, camera.elevation),
+            camera=(x, y, z, camera.distance, camera.azimuth, camera.elevation),
             floor=self._window.physics.floor.isChecked(),
         )
         self._job = ExportJob(request, self)

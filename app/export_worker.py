@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jaxtyping import UInt8
 
     from engine.clips.clip import Clip
+    from engine.geometry.rest_shape import RestShape
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ def pictures(clip: Clip, request: VideoRequest) -> Iterator[UInt8[np.ndarray, "h
             yield renderer.image(clip.at(start + index / request.fps))
 
 
-def _rest_with_materials(clip: Clip, mesh: str) -> object:
+def _rest_with_materials(clip: Clip, mesh: str) -> RestShape:
     """Return the rest shape with the file's materials, or a plain one made from the clip alone."""
     from engine.geometry.mesh_reader import load_rest_shape  # noqa: PLC0415
     from engine.geometry.rest_shape import rest_shape_from_arrays  # noqa: PLC0415

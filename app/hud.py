@@ -151,6 +151,7 @@ class ForceLabel(QWidget):
     def __init__(self, parent: QWidget) -> None:
         """Lie over a view, hidden until there is a pull."""
         super().__init__(parent)
+        self._view = parent
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._words = ""
         self.hide()
@@ -159,8 +160,8 @@ class ForceLabel(QWidget):
         """Show a force [N] beside a logical pixel of the view."""
         self._words = force_text(newtons)
         width = round(QFontMetricsF(theme.interface_font(9)).horizontalAdvance(self._words)) + 18
-        left = min(max(round(x) + 16, 4), max(self.parentWidget().width() - width - 4, 4))
-        top = min(max(round(y) - 30, 4), max(self.parentWidget().height() - 28, 4))
+        left = min(max(round(x) + 16, 4), max(self._view.width() - width - 4, 4))
+        top = min(max(round(y) - 30, 4), max(self._view.height() - 28, 4))
         self.setGeometry(left, top, width, 24)
         self.show()
         self.raise_()

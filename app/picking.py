@@ -115,4 +115,5 @@ def _nearest(
     weights = np.clip((1.0 - u[best] - v[best], u[best], v[best]), 0.0, 1.0)
     weights /= weights.sum()
     position = origin + weights @ corners[best]
-    return SurfaceHit(int(candidates[best]), tuple(float(w) for w in weights), position, float(distance[best]))
+    first, second, third = (float(weight) for weight in weights)
+    return SurfaceHit(int(candidates[best]), (first, second, third), position, float(distance[best]))

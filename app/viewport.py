@@ -178,16 +178,16 @@ class Viewport(QtInteractor):
         self.camera_changed.emit()
         self.redraw()
 
-    def grab(self, face: int, barycentric: tuple[float, float, float]) -> None:
+    def hold(self, face: int, barycentric: tuple[float, float, float]) -> None:
         """Pass on that a point was taken hold of."""
         self.setCursor(Qt.CursorShape.ClosedHandCursor)
         self.grabbed.emit(face, barycentric)
 
-    def drag_to(self, target: Float[np.ndarray, "3"]) -> None:
+    def pull(self, target: Float[np.ndarray, "3"]) -> None:
         """Pass on where the held point is pulled."""
         self.dragged.emit(target)
 
-    def release(self) -> None:
+    def let_go(self) -> None:
         """Pass on that the held point was let go."""
         self._show_cursor()
         self.released.emit()
@@ -216,9 +216,9 @@ class Viewport(QtInteractor):
         """Whether OpenGL runs on the processor."""
         return any(word in self.gl_renderer.lower() for word in _SOFTWARE_RENDERERS)
 
-    def resizeGL(self, width: int, height: int) -> None:
+    def resizeGL(self, w: int, h: int) -> None:
         """Draw anew at the new size."""
-        super().resizeGL(width, height)
+        super().resizeGL(w, h)
         self._stage_dirty = True
 
     def paintGL(self) -> None:
@@ -245,68 +245,68 @@ class Viewport(QtInteractor):
 
     # ---- mouse and keys --------------------------------------------------------------------------------------------
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:
+    def mousePressEvent(self, ev: QMouseEvent) -> None:
         """A button goes down."""
-        button = _BUTTONS.get(event.button())
+        button = _BUTTONS.get(ev.button())
         if button is Button.RIGHT:
             self.gestures.cancel()
             self.cancelled.emit()
         elif button is not None:
-            self.gestures.press(button, self._pointer(event))
-        event.accept()
+            self.gestures.press(button, self._pointer(ev))
+        ev.accept()
 
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+    def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
         """A button goes down for the second time."""
-        button = _BUTTONS.get(event.button())
+        button = _BUTTONS.get(ev.button())
         if button is Button.LEFT:
-            self.gestures.double_click(self._pointer(event))
+            self.gestures.double_click(self._pointer(ev))
         elif button is not None:
-            self.mousePressEvent(event)
-        event.accept()
+            self.mousePressEvent(ev)
+        ev.accept()
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+    def mouseMoveEvent(self, ev: QMouseEvent) -> None:
         """The pointer moves, over the view or, while a button is held, anywhere."""
-        pointer = self._pointer(event)
-        if event.buttons() == Qt.MouseButton.NoButton:
+        pointer = self._pointer(ev)
+        if ev.buttons() == Qt.MouseButton.NoButton:
             self.gestures.lost(pointer)
         else:
             self.gestures.move(pointer)
-        event.accept()
+        ev.accept()
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+    def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
         """A button comes up."""
-        button = _BUTTONS.get(event.button())
+        button = _BUTTONS.get(ev.button())
         if button is not None:
-            self.gestures.release(button, self._pointer(event))
-        event.accept()
+            self.gestures.release(button, self._pointer(ev))
+        ev.accept()
 
-    def wheelEvent(self, event: QWheelEvent) -> None:
+    def wheelEvent(self, ev: QWheelEvent) -> None:
         """The wheel turns; fine steps of a touch pad count as parts of a notch."""
-        self.gestures.wheel(event.angleDelta().y() / 120.0)
-        event.accept()
+        self.gestures.wheel(ev.angleDelta().y() / 120.0)
+        ev.accept()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
+    def keyPressEvent(self, ev: QKeyEvent) -> None:
         """Keep every key from VTK and PyVista; what is not handled here goes on to the window's shortcuts."""
-        if event.key() == Qt.Key.Key_Escape:
+        if ev.key() == Qt.Key.Key_Escape:
             self.gestures.cancel()
             self.cancelled.emit()
-            event.accept()
+            ev.accept()
         else:
-            event.ignore()
+            ev.ignore()
 
-    def keyReleaseEvent(self, event: QKeyEvent) -> None:
+    def keyReleaseEvent(self, ev: QKeyEvent) -> None:
         """Notice that Shift is let go during a pull."""
-        if event.key() == Qt.Key.Key_Shift and not event.isAutoRepeat():
+        if ev.key() == Qt.Key.Key_Shift and not ev.isAutoRepeat():
             self.gestures.shift_released(self._last_pointer)
-        event.ignore()
+        ev.ignore()
 
-    def enterEvent(self, event: QEvent) -> None:
+    def enterEvent(self, ev: QEvent) -> None:
         """Keep the event from VTK."""
-        event.accept()
+        ev.accept()
 
-    def leaveEvent(self, event: QEvent) -> None:
+    def leaveEvent(self, ev: QEvent) -> None:
         """Keep the event from VTK."""
-        event.accept()
+        ev.accept()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Welcome files."""
@@ -322,10 +322,10 @@ class Viewport(QtInteractor):
 
     # ---- end -------------------------------------------------------------------------------------------------------
 
-    def _pointer(self, event: QMouseEvent) -> Pointer:
+    def _pointer(self, ev: QMouseEvent) -> Pointer:
         ratio = self.devicePixelRatioF()
-        place = event.position()
-        shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        place = ev.position()
+        shift = bool(ev.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         self._last_pointer = Pointer(place.x() * ratio, place.y() * ratio, shift, ratio)
         return self._last_pointer
 

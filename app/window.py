@@ -119,7 +119,9 @@ class MainWindow(QMainWindow):
             action = self.actions_by_id[identity]
             if identity in _TOOLS:
                 group.addAction(action)
-            button = QToolButton(iconSize=QSize(20, 20), focusPolicy=Qt.FocusPolicy.NoFocus)
+            button = QToolButton()
+            button.setIconSize(QSize(20, 20))
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             button.setDefaultAction(action)
             button.setFixedSize(34, 34)
             column.addWidget(button)
@@ -149,6 +151,7 @@ class BusyCard(QFrame):
     def __init__(self, parent: QWidget) -> None:
         """Lie over a view, hidden."""
         super().__init__(parent)
+        self._view = parent
         self.setObjectName("toolStrip")
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._words = QLabel(alignment=Qt.AlignmentFlag.AlignCenter)
@@ -174,8 +177,8 @@ class BusyCard(QFrame):
     def place(self) -> None:
         """Stay in the middle of the view, below the object's usual place."""
         self.adjustSize()
-        parent = self.parentWidget()
-        self.move((parent.width() - self.width()) // 2, round(parent.height() * 0.72))
+        view = self._view
+        self.move((view.width() - self.width()) // 2, round(view.height() * 0.72))
 
 
 def short_name(path: Path) -> str:

@@ -50,7 +50,8 @@ class PhysicsPanel(QWidget):
         self.setFixedWidth(268)
         self._presets = dict(presets)
         self._material: Material | None = None
-        self._preset = QComboBox(accessibleName="Material")
+        self._preset = QComboBox()
+        self._preset.setAccessibleName("Material")
         self._preset.wheelEvent = lambda event: event.ignore()
         for key in self._presets:
             self._preset.addItem(key.replace("_", " ").capitalize(), key)

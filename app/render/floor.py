@@ -30,9 +30,7 @@ class FloorGrid:
     def __init__(self, size: float) -> None:
         """Lay a floor for an object of the given size [m]."""
         self.radius = 9.0 * size
-        plane = pv.Plane(center=(0, 0, 0), i_size=2 * self.radius, j_size=2 * self.radius, i_resolution=1, j_resolution=1)
-        plane = plane.triangulate()
-        self.actor = poly_actor(plane)
+        self.actor = poly_actor(_square(self.radius))
         self.actor.ForceTranslucentOn()
         uniforms = install_floor(self.actor)
         uniforms.SetUniform2f("nkCentre", (0.0, 0.0))
@@ -46,6 +44,11 @@ class FloorGrid:
     def remove_from(self, renderer: vtkRenderer) -> None:
         """Take the floor away."""
         renderer.RemoveActor(self.actor)
+
+
+def _square(reach: float) -> pv.PolyData:
+    corners = np.array(((-reach, -reach, 0), (reach, -reach, 0), (reach, reach, 0), (-reach, reach, 0)), np.float32)
+    return pv.PolyData(corners, np.array((4, 0, 1, 2, 3)))
 
 
 def grid_spacing(size: float) -> float:
@@ -112,7 +115,8 @@ class FloorShadow:
         x0, x1 = centre[0] - reach, centre[0] + reach
         y0, y1 = centre[1] - reach, centre[1] + reach
         lift = 1e-3 * self._size
-        self._quad.points[:] = ((x0, y0, lift), (x1, y0, lift), (x1, y1, lift), (x0, y1, lift))
+        corners = ((x0, y0, lift), (x1, y0, lift), (x1, y1, lift), (x0, y1, lift))
+        np.copyto(np.asarray(self._quad.points), np.array(corners, np.float32))
         self._quad.GetPoints().Modified()
         self._quad.Modified()
 

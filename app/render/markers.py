@@ -101,5 +101,5 @@ def _place(actor: vtkActor, origin: Float[np.ndarray, "3"], axes: Float[np.ndarr
     matrix[:3, :3] = axes
     matrix[:3, 3] = origin
     held = vtkMatrix4x4()
-    held.DeepCopy(matrix.reshape(-1))
+    held.DeepCopy(matrix.reshape(-1).tolist())
     actor.SetUserMatrix(held)

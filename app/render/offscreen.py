@@ -59,7 +59,10 @@ class OffscreenRenderer:
 
         self.size = (int(size[0]), int(size[1]))
         self._plotter = pv.Plotter(off_screen=True, window_size=list(self.size), lighting="none")
-        self._plotter.render_window.SetMultiSamples(multi_samples)
+        window = self._plotter.render_window
+        assert window is not None
+        self._window = window
+        self._window.SetMultiSamples(multi_samples)
         self._stage = Stage(self._plotter.renderer)
         self._stage.set_object(rest, vertices)
         self._stage.set_floor_shown(floor)
@@ -83,7 +86,7 @@ class OffscreenRenderer:
             self._plotter.show(auto_close=False, interactive=False)
             self._started = True
         self._stage.prepare(*self.size)
-        self._plotter.render_window.Render()
+        self._window.Render()
         return np.ascontiguousarray(self._plotter.image[..., :3])
 
     def close(self) -> None:

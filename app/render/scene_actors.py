@@ -57,11 +57,10 @@ class ObjectActor:
         normals = self._normals.update(vertices)
         for part, mesh, normal in zip(self._parts, self._meshes, normals, strict=True):
             # Assigning mesh.points would share memory with the engine's array; writing keeps our own.
-            mesh.points[:] = vertices[part.sim_index]
+            np.copyto(np.asarray(mesh.points), vertices[part.sim_index])
             mesh.GetPoints().Modified()
-            stored = mesh.GetPointData().GetNormals()
-            mesh.point_data["Normals"][:] = normal
-            stored.Modified()
+            np.copyto(np.asarray(mesh.point_data["Normals"]), normal)
+            mesh.GetPointData().GetNormals().Modified()
             mesh.Modified()
 
     def light(self, view: View) -> None:
@@ -76,10 +75,8 @@ class ObjectActor:
 def _part_mesh(part: RenderPart) -> pv.PolyData:
     faces = np.column_stack((np.full(len(part.faces), 3), part.faces)).astype(np.int64)
     mesh = pv.PolyData(np.array(part.vertices, np.float32), faces.reshape(-1))
-    mesh.point_data.active_normals = np.array(part.normals, np.float32)
-    if "Normals" not in mesh.point_data:
-        mesh.point_data["Normals"] = np.array(part.normals, np.float32)
-        mesh.point_data.active_normals_name = "Normals"
+    mesh.point_data["Normals"] = np.array(part.normals, np.float32)
+    mesh.point_data.active_normals_name = "Normals"
     if part.texture is not None and part.uv is not None:
         mesh.active_texture_coordinates = np.array(part.uv, np.float32)
     if part.colors is not None:
@@ -94,8 +91,8 @@ def _part_actor(part: RenderPart, mesh: pv.PolyData) -> vtkActor:
     opacity = float(np.clip(alpha, 0.05, 1.0))
     metal = float(np.clip(part.metallic, 0.0, 1.0))
     # A metal throws back its surroundings, of which there are none here: a darker body with a strong highlight.
-    body = tuple(channel * (1.0 - 0.2 * metal) for channel in (red, green, blue))
-    actor = poly_actor(mesh, color=body, vertex_colors=part.colors is not None)
+    shade = 1.0 - 0.2 * metal
+    actor = poly_actor(mesh, color=(shade * red, shade * green, shade * blue), vertex_colors=part.colors is not None)
     roughness = float(np.clip(part.roughness, 0.12, 1.0))
     surface = actor.GetProperty()
     surface.SetOpacity(opacity)

@@ -34,7 +34,7 @@ class DragTool:
     def press(self, pointer: Pointer, hit: SurfaceHit) -> None:
         """Take hold of a point; until the pointer moves the target is the point itself, so no force acts."""
         self._begin(pointer, hit, hit.position)
-        self._host.grab(hit.face, hit.barycentric)
+        self._host.hold(hit.face, hit.barycentric)
 
     def press_pin(self, pointer: Pointer, index: int, hit: SurfaceHit) -> None:
         """Take hold of a pin; it is only lifted once the pointer moves, so that a click leaves it in place."""
@@ -55,10 +55,10 @@ class DragTool:
             return
         if self._pin is not None:
             self._host.unpin(self._pin)
-            self._host.grab(self._hit.face, self._hit.barycentric)
+            self._host.hold(self._hit.face, self._hit.barycentric)
             self._pin = None
             self._was_pin = True
-        self._host.drag_to(self._target(pointer))
+        self._host.pull(self._target(pointer))
 
     def release(self, pointer: Pointer) -> None:
         """Let go, or leave a pin when Shift is held or a pin was being moved."""
@@ -78,7 +78,7 @@ class DragTool:
             held = self._pin is None
             self._start = None
             if held:
-                self._host.release()
+                self._host.let_go()
 
     def _begin(self, pointer: Pointer, hit: SurfaceHit, through: Float[np.ndarray, "3"]) -> None:
         self._start, self._hit, self._through = pointer, hit, through
@@ -95,4 +95,4 @@ class DragTool:
             self._host.pin(self._hit.face, self._hit.barycentric, self._target(pointer))
         self._start = None
         if held:
-            self._host.release()
+            self._host.let_go()

@@ -86,15 +86,15 @@ class Host(Protocol):
         """Say that the picture must be drawn anew."""
         ...
 
-    def grab(self, face: int, barycentric: tuple[float, float, float]) -> None:
+    def hold(self, face: int, barycentric: tuple[float, float, float]) -> None:
         """Take hold of a point of the object."""
         ...
 
-    def drag_to(self, target: Float[np.ndarray, "3"]) -> None:
+    def pull(self, target: Float[np.ndarray, "3"]) -> None:
         """Pull the held point toward a place [m], world."""
         ...
 
-    def release(self) -> None:
+    def let_go(self) -> None:
         """Let go of the held point."""
         ...
 

@@ -50,15 +50,15 @@ class NumberHost:
         """Note it."""
         self.calls.append(("camera",))
 
-    def grab(self, face: int, barycentric: tuple[float, float, float]) -> None:
+    def hold(self, face: int, barycentric: tuple[float, float, float]) -> None:
         """Note it."""
         self.calls.append(("grab", face, barycentric))
 
-    def drag_to(self, target: np.ndarray) -> None:
+    def pull(self, target: np.ndarray) -> None:
         """Note it."""
         self.calls.append(("drag", target))
 
-    def release(self) -> None:
+    def let_go(self) -> None:
         """Note it."""
         self.calls.append(("release",))
 

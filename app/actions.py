@@ -109,7 +109,7 @@ def make_actions(parent: QWidget) -> dict[ActionId, QAction]:
         action.setStatusTip(spec.help)
         if spec.icon:
             color = theme.DANGER if spec.identity is ActionId.RECORD else theme.MUTED
-            action.setIcon(icon(spec.icon, color, "#ffffff"))
+            action.setIcon(icon(spec.icon, color, color if spec.identity is ActionId.RECORD else "#ffffff"))
             action.setIconVisibleInMenu(False)
         made[spec.identity] = action
         parent.addAction(action)

@@ -126,7 +126,7 @@ class Hud(QWidget):
         slow = f.real_time_factor < 0.9 and f.step_rate > 0
         rows = [
             ("Simulation", f"{f.step_rate:.0f} steps/s", theme.TEXT),
-            ("Drawing", f"{f.frame_rate:.0f} fps · {f.render_ms:.0f} ms", theme.TEXT),
+            ("Drawing", f"{f.frame_rate:.0f} fps · {f.render_ms:.0f} ms" if f.frame_rate >= 0.5 else "at rest", theme.TEXT),
             ("Real time", f"{f.real_time_factor:.2f} ×", theme.WARNING if slow else theme.TEXT),
             ("Step", f"{f.step_ms:.1f} ms", theme.TEXT),
             ("Frames shown / made", f"{f.shown[0]} / {f.shown[1]}", theme.TEXT),

@@ -84,6 +84,8 @@ def _palette() -> QPalette:
 STYLE = f"""
 * {{ outline: none; }}
 QMainWindow, QDialog {{ background: {WINDOW}; }}
+QDialog {{ border: 1px solid {LINE}; }}
+QMessageBox {{ dialogbuttonbox-buttons-have-icons: 0; }}
 QMenuBar {{ background: {WINDOW}; color: {MUTED}; padding: 2px 6px; border-bottom: 1px solid {LINE}; }}
 QMenuBar::item {{ padding: 5px 10px; border-radius: 5px; background: transparent; }}
 QMenuBar::item:selected {{ background: {RAISED}; color: {TEXT}; }}
@@ -129,6 +131,7 @@ QToolButton:checked {{ background: {ACCENT_DEEP}; color: white; }}
 QToolButton:focus {{ border-color: {LINE}; }}
 QToolButton#play {{ background: {RAISED}; border-radius: 19px; border: 1px solid {LINE}; }}
 QToolButton#play:hover {{ background: #2f3641; border-color: {ACCENT_DEEP}; }}
+QToolButton#record:checked {{ background: #47272c; }}
 QFrame#toolStrip {{ background: rgba(22, 25, 30, 215); border: 1px solid {LINE}; border-radius: 10px; }}
 
 QComboBox {{ background: {CARD}; border: 1px solid {LINE}; border-radius: 7px; padding: 5px 10px; min-height: 18px; }}

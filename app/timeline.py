@@ -38,6 +38,7 @@ class Timeline(QWidget):
         self._play = _button(actions[ActionId.PLAY], 38)
         self._play.setObjectName("play")
         self._record = _button(actions[ActionId.RECORD], 34)
+        self._record.setObjectName("record")
         self._export = _button(actions[ActionId.EXPORT], 34)
         self._export.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._export.setText("Export")
@@ -81,7 +82,7 @@ class Timeline(QWidget):
     def show_recording(self, recording: bool) -> None:
         """Show whether a recording runs."""
         self._record_action.setChecked(recording)
-        self._record_action.setIcon(icon("stop" if recording else "record", theme.DANGER))
+        self._record_action.setIcon(icon("stop" if recording else "record", theme.DANGER, theme.DANGER))
         self._record_action.setToolTip("Stop the recording.  (Ctrl+R)" if recording else "Start a recording.  (Ctrl+R)")
 
 

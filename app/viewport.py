@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCursor, QOpenGLContext
 from PySide6.QtWidgets import QWidget
 from pyvistaqt import QtInteractor
@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 _GL_RENDERER = 0x1F01
 _SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "software", "swiftshader", "basic render")
 _HARDWARE_SAMPLES = 4
+# A picture that stays is drawn once more with smooth edges, which a software renderer cannot afford in motion.
+_STILL_SAMPLES = 8
+_STILL_AFTER_MS = 400
+# Movement below this share of the object's size cannot be seen.
+_UNSEEN = 1e-5
 _PIN_REACH_PIXELS = 9.0
 _BUTTONS = {
     Qt.MouseButton.LeftButton: Button.LEFT,
@@ -73,7 +78,10 @@ class Viewport(QtInteractor):
         self.renders = 0
         self.render_seconds_total = 0.0
         self.gl_renderer = ""
+        self.still_renders = 0
         self._frame_waiting = False
+        self._refining = False
+        self._drawn: tuple[np.ndarray, ...] | None = None
         self._picking_faces: np.ndarray = np.zeros((0, 3), np.int32)
         self._two_sided = False
         self._pins: Float[np.ndarray, "k 3"] = np.zeros((0, 3))
@@ -81,6 +89,10 @@ class Viewport(QtInteractor):
         self.stage = Stage(self.renderer)
         self.gestures = Gestures(self)
         self._last_pointer = Pointer(0.0, 0.0)
+        self._still = QTimer(self)
+        self._still.setSingleShot(True)
+        self._still.setInterval(_STILL_AFTER_MS)
+        self._still.timeout.connect(self._draw_still)
         self.setAcceptDrops(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(240, 200)
@@ -94,6 +106,7 @@ class Viewport(QtInteractor):
         self._picking_faces = np.ascontiguousarray(rest.faces)
         self._two_sided = not rest.solid
         self._pins = np.zeros((0, 3))
+        self._drawn = None
         self.stage.set_object(rest, vertices)
         self.frame_object()
 
@@ -103,10 +116,15 @@ class Viewport(QtInteractor):
         pins: Float[np.ndarray, "k 3"],
         pull: tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]] | None,
     ) -> None:
-        """Show vertices [m], pins [m] and the pull (touched point and target [m]) at the next painting."""
+        """Show vertices [m], pins [m] and the pull (touched point and target [m]) at the next painting.
+
+        A frame that looks like the picture on the screen is not drawn again: an object at rest costs nothing.
+        """
         self._assert_window_thread()
-        if not self.stage.update(vertices):
+        drawn = (vertices, np.asarray(pins), *(pull or ()))
+        if self._looks_the_same(drawn) or not self.stage.update(vertices):
             return
+        self._drawn = drawn
         self._pins = np.asarray(pins, np.float64).reshape(-1, 3)
         self.stage.markers.set_pins(self._pins)
         self.stage.markers.set_pull(*(pull or (None, None)))
@@ -132,12 +150,15 @@ class Viewport(QtInteractor):
 
     def redraw(self) -> None:
         """Ask for one new picture; asking again before it is painted costs nothing."""
+        self._refining = False
         self._stage_dirty = True
         self.update()
+        self._still.start()
 
     def picture(self) -> QImage:
         """Return the present picture of the 3D view alone, at the viewport's size in device pixels."""
         self._stage_dirty = True
+        self._refining = self.draws_in_software
         return self.grabFramebuffer()
 
     # ---- Host of the tools -----------------------------------------------------------------------------------------
@@ -232,16 +253,38 @@ class Viewport(QtInteractor):
                 self._in_paint = False
             return
         self._stage_dirty = False
+        if self.draws_in_software:
+            self.ren_win.SetMultiSamples(_STILL_SAMPLES if self._refining else 0)
         view = self.view()
         self.stage.prepare(view.width, view.height)
         started = time.perf_counter()
         super().paintGL()
         self.render_seconds_total += time.perf_counter() - started
+        if self._refining:
+            self._refining = False
+            self.still_renders += 1
+            return
         self.renders += 1
         if self._frame_waiting:
             self._frame_waiting = False
             self.frames_shown += 1
         self.painted.emit()
+
+    def _looks_the_same(self, drawn: tuple[np.ndarray, ...]) -> bool:
+        """Tell whether vertices, pins and pull are, to the eye, those on the screen."""
+        if self._drawn is None or len(drawn) != len(self._drawn):
+            return False
+        reach = _UNSEEN * self.stage.size
+        pairs = zip(drawn, self._drawn, strict=True)
+        return all(a.shape == b.shape and (a.size == 0 or float(np.abs(a - b).max()) < reach) for a, b in pairs)
+
+    @Slot()
+    def _draw_still(self) -> None:
+        """Draw what has not changed for a while once more, with smooth edges."""
+        if self.draws_in_software and not self._stage_dirty and not self.gestures.pulling and self.isVisible():
+            self._refining = True
+            self._stage_dirty = True
+            self.update()
 
     # ---- mouse and keys --------------------------------------------------------------------------------------------
 

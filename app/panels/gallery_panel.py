@@ -128,9 +128,12 @@ class GalleryTile(QAbstractButton):
         painter.setClipPath(path)
         picture = self._picture if not self._picture.isNull() else pixmap("box", theme.FAINT, 40)
         limit = picture_box.size() if not self._picture.isNull() else QSize(40, 40).toSizeF()
-        scaled = picture.size().toSizeF().scaled(limit, Qt.AspectRatioMode.KeepAspectRatio)
+        # A thumbnail fills its box; the stand-in icon does not.
+        fit = Qt.AspectRatioMode.KeepAspectRatio if self._picture.isNull() else Qt.AspectRatioMode.KeepAspectRatioByExpanding
+        scaled = picture.size().toSizeF().scaled(limit, fit)
         target = QRectF(0, 0, scaled.width(), scaled.height())
         target.moveCenter(picture_box.center())
+        painter.setClipRect(picture_box, Qt.ClipOperation.IntersectClip)
         painter.drawPixmap(target, picture, QRectF(picture.rect()))
         painter.restore()
         if self._loaded or lit:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QProcess, QProcessEnvironment, QTimer, Signal, Slot
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from app.export_worker import VideoRequest
 
 _PATIENCE_MS = 4000
@@ -32,8 +34,16 @@ class ExportJob(QObject):
     failed = Signal(str)
     cancelled = Signal()
 
-    def __init__(self, request: VideoRequest, parent: QObject | None = None) -> None:
-        """Prepare the job; ``start`` begins it."""
+    def __init__(
+        self, request: VideoRequest, parent: QObject | None = None, *, worker: Sequence[str] = ("-m", "app.export_worker")
+    ) -> None:
+        """Prepare the job; ``start`` begins it.
+
+        Args:
+            request: what to write.
+            parent: owner.
+            worker: what Python is asked to run; it gets the request as its last argument.
+        """
         super().__init__(parent)
         self._request = request
         self._target = Path(request.target)
@@ -42,10 +52,9 @@ class ExportJob(QObject):
         self._begun = 0.0
         self._process = QProcess(self)
         self._process.setProgram(sys.executable)
-        self._process.setArguments(["-m", "app.export_worker", request.to_json()])
+        self._process.setArguments([*worker, request.to_json()])
         self._process.setWorkingDirectory(str(_ROOT))
         environment = QProcessEnvironment.systemEnvironment()
-        # The picture is drawn off screen; a slower but certain path where there is no display.
         environment.insert("PYTHONUNBUFFERED", "1")
         self._process.setProcessEnvironment(environment)
         self._process.readyReadStandardOutput.connect(self._read)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _GL_RENDERER = 0x1F01
 _SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "software", "swiftshader", "basic render")
 _HARDWARE_SAMPLES = 4
+_SOFTWARE_TEXTURE = 1024
 # A picture that stays is drawn once more with smooth edges, which a software renderer cannot afford in motion.
 _STILL_SAMPLES = 8
 _STILL_AFTER_MS = 400
@@ -229,7 +230,9 @@ class Viewport(QtInteractor):
         context = QOpenGLContext.currentContext()
         name = context.functions().glGetString(_GL_RENDERER) if context is not None else ""
         self.gl_renderer = name.decode() if isinstance(name, bytes) else str(name or "")
-        if self.gl_renderer and not self.draws_in_software:
+        if self.draws_in_software:
+            self.stage.texture_limit = _SOFTWARE_TEXTURE
+        elif self.gl_renderer:
             self.ren_win.SetMultiSamples(_HARDWARE_SAMPLES)
 
     @property

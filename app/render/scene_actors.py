@@ -14,7 +14,7 @@ from app.render.shading_normals import ShadingNormals
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jaxtyping import Float
+    from jaxtyping import Float, UInt8
     from vtkmodules.vtkRenderingCore import vtkActor, vtkRenderer
 
     from app.render.cameras import View
@@ -28,12 +28,21 @@ _FILL_LIGHT = np.array((0.85, 0.10, 0.35))
 class ObjectActor:
     """Draws the render parts of one object at moving simulation vertices."""
 
-    def __init__(self, parts: Sequence[RenderPart], vertices: Float[np.ndarray, "n 3"]) -> None:
-        """Build the actors at simulation vertices [m], world, shape (n, 3)."""
+    def __init__(
+        self, parts: Sequence[RenderPart], vertices: Float[np.ndarray, "n 3"], *, texture_limit: int = 8192
+    ) -> None:
+        """Build the actors at simulation vertices [m], world, shape (n, 3).
+
+        Args:
+            parts: what to draw.
+            vertices: where.
+            texture_limit: largest side of a texture [pixels]; larger ones are thinned until they fit.
+        """
         self._parts = tuple(parts)
         self._normals = ShadingNormals(self._parts)
         self._meshes = [_part_mesh(part) for part in self._parts]
-        self.actors = [_part_actor(part, mesh) for part, mesh in zip(self._parts, self._meshes, strict=True)]
+        pairs = zip(self._parts, self._meshes, strict=True)
+        self.actors = [_part_actor(part, mesh, texture_limit) for part, mesh in pairs]
         self._uniforms = [install_object_light(actor) for actor in self.actors]
         self.low = np.zeros(3)
         self.high = np.ones(3)
@@ -86,7 +95,7 @@ def _part_mesh(part: RenderPart) -> pv.PolyData:
     return mesh
 
 
-def _part_actor(part: RenderPart, mesh: pv.PolyData) -> vtkActor:
+def _part_actor(part: RenderPart, mesh: pv.PolyData, texture_limit: int) -> vtkActor:
     red, green, blue, alpha = (float(channel) for channel in part.base_color)
     opacity = float(np.clip(alpha, 0.05, 1.0))
     metal = float(np.clip(part.metallic, 0.0, 1.0))
@@ -101,7 +110,7 @@ def _part_actor(part: RenderPart, mesh: pv.PolyData) -> vtkActor:
     surface.SetSpecular(0.04 + (0.75 * (1.0 - roughness) ** 0.5 + 0.35 * metal) * (1.0 - roughness))
     surface.SetSpecularColor(*(1.0 - metal + metal * channel for channel in (red, green, blue)))
     if part.texture is not None and part.uv is not None:
-        texture = pv.Texture(np.ascontiguousarray(part.texture))
+        texture = pv.Texture(np.ascontiguousarray(thinned(part.texture, texture_limit)))
         texture.SetUseSRGBColorSpace(True)
         texture.SetInterpolate(True)
         texture.SetMipmap(True)
@@ -112,3 +121,9 @@ def _part_actor(part: RenderPart, mesh: pv.PolyData) -> vtkActor:
         # Four-channel colours and textures would otherwise be drawn in the translucent pass, unsorted.
         actor.ForceOpaqueOn()
     return actor
+
+
+def thinned(image: UInt8[np.ndarray, "h w c"], limit: int) -> UInt8[np.ndarray, "h w c"]:
+    """Return every n-th row and column of an image so that its sides are at most ``limit`` pixels."""
+    step = -(-max(image.shape[:2]) // limit)
+    return image if step <= 1 else image[::step, ::step]

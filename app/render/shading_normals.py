@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # Two normals of a file count as one when they agree to this fraction of their length.
 _SAME_NORMAL = 1.0 / 32.0
+_LEVELS = 66
 
 
 class ShadingNormals:
@@ -34,8 +35,9 @@ class ShadingNormals:
         offsets = np.cumsum([0, *(len(part.vertices) for part in parts)])
         corners = np.concatenate([part.faces + offset for part, offset in zip(parts, offsets[:-1], strict=True)])
         rounded = np.rint(np.nan_to_num(normal) / _SAME_NORMAL).astype(np.int64)
-        keys = np.column_stack((sim.astype(np.int64), rounded))
-        _, group = np.unique(keys, axis=0, return_inverse=True)
+        # One whole number for vertex and rounded normal: sorting rows takes ten times as long.
+        levels = np.clip(rounded + _LEVELS // 2, 0, _LEVELS - 1) @ np.array((_LEVELS**2, _LEVELS, 1))
+        _, group = np.unique(sim.astype(np.int64) * _LEVELS**3 + levels, return_inverse=True)
         group = group.reshape(-1)
         rows = group[corners].reshape(-1)
         columns = np.repeat(np.arange(len(corners)), 3)

@@ -48,6 +48,8 @@ class Stage:
         self._object: ObjectActor | None = None
         self._shadow: FloorShadow | None = None
         self._floor_shown = True
+        # A software renderer takes long over large textures; the viewport lowers this there.
+        self.texture_limit = 8192
 
     def set_object(self, rest: RestShape, vertices: Float[np.ndarray, "n 3"], *, frame: bool = True) -> None:
         """Replace the object by another at simulation vertices [m], world; optionally look at it anew."""
@@ -59,7 +61,7 @@ class Stage:
         self._grid.add_to(self._renderer)
         self._shadow = FloorShadow(rest.faces, vertices, self.size)
         self._shadow.add_to(self._renderer)
-        self._object = ObjectActor(rest.render_parts, vertices)
+        self._object = ObjectActor(rest.render_parts, vertices, texture_limit=self.texture_limit)
         self._object.add_to(self._renderer)
         self._show_floor()
         self.update(vertices)

@@ -21,6 +21,7 @@ class ActionId(StrEnum):
     OPEN = "open"
     EXPORT = "export"
     SCREENSHOT = "screenshot"
+    SWAP_UP = "swap_up"
     QUIT = "quit"
     PLAY = "play"
     STEP = "step"
@@ -65,12 +66,13 @@ ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec(ActionId.OPEN, "File", "Open…", "Ctrl+O", "Open a 3D object from a file.", "open"),
     ActionSpec(ActionId.EXPORT, "File", "Export video…", "Ctrl+E", "Write the last recording as an MP4 video.", "export"),
     ActionSpec(ActionId.SCREENSHOT, "File", "Save picture…", "Ctrl+Shift+S", "Save the 3D view as a PNG image."),
+    ActionSpec(ActionId.SWAP_UP, "File", "Swap up axis", "U", "Stand the object up, or lay it down: take the file's other axis as up."),
     ActionSpec(ActionId.QUIT, "File", "Quit", "Ctrl+Q", "Close the program."),
     ActionSpec(ActionId.PLAY, "Simulation", "Play", "Space", "Let time run, or hold it.", "play"),
     ActionSpec(ActionId.STEP, "Simulation", "Step", ".", "Advance by one step of 1/60 second.", "step"),
     ActionSpec(ActionId.RESET, "Simulation", "Reset", "R", "Put the object back as it was loaded.", "reset"),
     ActionSpec(ActionId.RECORD, "Simulation", "Record", "Ctrl+R", "Start or stop a recording.", "record", checkable=True),
-    ActionSpec(ActionId.RELEASE, "Simulation", "Let go", "", "Let go of the object and clear forces (Esc or right click)."),
+    ActionSpec(ActionId.RELEASE, "Simulation", "Let go", "Esc", "Let go of the object and clear forces."),
     ActionSpec(ActionId.CLEAR_PINS, "Simulation", "Remove all pins", "C", "Free every pinned point."),
     ActionSpec(ActionId.TOOL_DRAG, "Tool", "Pull", "D", "Pull the object: drag a point of it.", "drag", checkable=True),
     ActionSpec(ActionId.TOOL_PIN, "Tool", "Pin", "P", "Set and free pins with single clicks.", "pin", checkable=True),
@@ -91,7 +93,7 @@ MOUSE_HELP: tuple[tuple[str, str], ...] = (
     ("Drag beside the object", "turn the camera"),
     ("Middle drag", "slide the camera"),
     ("Wheel", "come closer or go away"),
-    ("Right click or Esc", "let go"),
+    ("Right click", "let go"),
 )
 
 

@@ -26,6 +26,7 @@ from app.panels.gallery_panel import read_gallery
 from app.settings import Settings
 from app.tools.pointer import ToolChoice
 from app.window import MainWindow, short_name
+from engine.geometry.load_report import UpAxis
 from engine.runtime import messages
 from engine.scenes.material import MATERIALS, Anchor, Material
 
@@ -103,10 +104,10 @@ class Workbench(QObject):
         elif tiles:
             self.load(tiles[0].item.path)
 
-    def load(self, path: Path) -> None:
+    def load(self, path: Path, up: UpAxis | None = None) -> None:
         """Ask the engine for another object; the present one stays until the other is ready."""
         self.window.busy.show_work(f"Preparing {short_name(path)}…")
-        self.bridge.post(messages.LoadMesh(path))
+        self.bridge.post(messages.LoadMesh(path, up))
 
     # ---- from the hand to the engine -------------------------------------------------------------------------------
 
@@ -156,6 +157,11 @@ class Workbench(QObject):
             self.bridge.post(messages.Unpin(self._pin_numbers[index]))
 
     @Slot()
+    def _let_go(self) -> None:
+        self.window.viewport.gestures.cancel()
+        self._release()
+
+    @Slot()
     def _clear_pins(self) -> None:
         self.bridge.post(messages.ClearPins())
 
@@ -193,7 +199,8 @@ class Workbench(QObject):
             ActionId.STEP: self._step,
             ActionId.RESET: self._reset,
             ActionId.RECORD: self._record,
-            ActionId.RELEASE: self._release,
+            ActionId.RELEASE: self._let_go,
+            ActionId.SWAP_UP: self._swap_up,
             ActionId.CLEAR_PINS: self._clear_pins,
             ActionId.FRAME: self.window.viewport.frame_object,
             ActionId.SHOW_HUD: self._show_hud,
@@ -241,6 +248,11 @@ class Workbench(QObject):
     @Slot(str)
     def _open_text(self, path: str) -> None:
         self.load(Path(path))
+
+    @Slot()
+    def _swap_up(self) -> None:
+        if self.rest is not None and self.path is not None:
+            self.load(self.path, up=UpAxis.Z if self.rest.report.up is UpAxis.Y else UpAxis.Y)
 
     @Slot()
     def _save_picture(self) -> None:
@@ -391,7 +403,7 @@ class Workbench(QObject):
     # ---- beginning and end -----------------------------------------------------------------------------------------
 
     def _enable_simulation(self, enabled: bool) -> None:
-        for identity in (ActionId.PLAY, ActionId.STEP, ActionId.RESET, ActionId.RECORD, ActionId.FRAME):
+        for identity in (ActionId.PLAY, ActionId.STEP, ActionId.RESET, ActionId.RECORD, ActionId.FRAME, ActionId.SWAP_UP):
             self.window.actions_by_id[identity].setEnabled(enabled)
 
     def _restore(self) -> None:

@@ -70,6 +70,7 @@ class Hud(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._figures = HudFigures()
         self._drawn_at = 0.0
+        self._trust_height = 0.0
         self.resize(round(_WIDTH), 40)
 
     @property
@@ -87,9 +88,15 @@ class Hud(QWidget):
         self._drawn_at = time.monotonic()
         self._figures = figures
         rows = self._rows()
-        lines = sum(1 for name, _, _ in rows if name) + (1 if figures.trust else 0)
-        gaps = len(rows) - sum(1 for name, _, _ in rows if name)
-        self.resize(round(_WIDTH), round(2 * _PADDING + lines * _ROW + gaps * _GAP + 3))
+        lines = sum(1 for name, _, _ in rows if name)
+        height = 2 * _PADDING + lines * _ROW + (len(rows) - lines) * _GAP
+        self._trust_height = 0.0
+        if figures.trust:
+            metrics = QFontMetricsF(theme.interface_font(8.5))
+            room = QRectF(0.0, 0.0, _WIDTH - 2 * _PADDING - 14, 200.0)
+            self._trust_height = metrics.boundingRect(room, Qt.TextFlag.TextWordWrap, figures.trust).height()
+            height += self._trust_height + _GAP
+        self.resize(round(_WIDTH), round(height))
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -100,7 +107,6 @@ class Hud(QWidget):
         painter.setBrush(QColor(18, 20, 24, 165))
         painter.drawRoundedRect(QRectF(self.rect()), 10, 10)
         painter.setFont(theme.interface_font(8.5))
-        metrics = QFontMetricsF(painter.font())
         top = _PADDING
         for name, value, color in self._rows():
             if not name:
@@ -113,13 +119,12 @@ class Hud(QWidget):
             painter.drawText(line, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, value)
             top += _ROW
         if self._figures.trust:
-            line = QRectF(_PADDING, top + 2, self.width() - 2 * _PADDING, _ROW)
+            line = QRectF(_PADDING, top + _GAP, self.width() - 2 * _PADDING, self._trust_height)
             painter.setBrush(QColor(theme.GOOD if not self._figures.trust.lower().startswith("low") else theme.WARNING))
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.drawEllipse(QPointF(line.left() + 3.5, line.center().y()), 3.2, 3.2)
+            painter.drawEllipse(QPointF(line.left() + 3.5, line.top() + 7.0), 3.2, 3.2)
             painter.setPen(QColor(theme.MUTED))
-            words = metrics.elidedText(self._figures.trust, Qt.TextElideMode.ElideRight, line.width() - 14)
-            painter.drawText(line.adjusted(14, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter, words)
+            painter.drawText(line.adjusted(14, 0, 0, 4), Qt.TextFlag.TextWordWrap, self._figures.trust)
 
     def _rows(self) -> list[tuple[str, str, str]]:
         f = self._figures

@@ -57,8 +57,10 @@ class StepTerms:
         grab: the hand, with ``grab_before`` the held point at the start [m].
         forces: constant forces (f, 3) [N] with their barycentric weights (f, 3).
         relative_mass: M_rel at the start; ``damping`` the Rayleigh matrix of q [kg/s, in q's units].
+        prestress: force on q by which an anchored object carries its weight at rest.
         stuck: where dry friction holds; ``friction_reach`` the RMS slide at which it gives way [m].
-        constraint: spring on constraint values, its rows by sample (r, p3) and by pin points, and the wanted values (r,).
+        constraint: spring on constraint values, its rows by sample (r, p3) and by pin points, the wanted values and
+            the constant ``support`` (r,) [N] by which the anchor carries the weight.
     """
 
     scheme: Scheme
@@ -75,9 +77,11 @@ class StepTerms:
     relative_mass: Float64[np.ndarray, "r r"]
     damping: Float64[np.ndarray, "r r"]
     stuck: Float64[np.ndarray, " r"]
+    prestress: Float64[np.ndarray, " r"]
     constraint: ConstraintSpring | None
     sample_rows: Float64[np.ndarray, "a p3"]
     wanted: Float64[np.ndarray, " c"]
+    support: Float64[np.ndarray, " c"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +173,8 @@ def assemble(body: Body, evaluation: Evaluation, terms: StepTerms, contact_load:
     if terms.constraint is not None:
         values, rows = constraint_values(evaluation, terms)
         pull = terms.constraint.stiffness @ values
-        energy += 0.5 * float(values @ pull)
-        gradient += rows.T @ pull
+        energy += float(values @ (0.5 * pull - terms.support))
+        gradient += rows.T @ (pull - terms.support)
         hessian += rows.T @ terms.constraint.stiffness @ rows
     return Assembly(energy, gradient, hessian, hand, elastic)
 
@@ -263,6 +267,9 @@ def internal(
             np.outer(direction, direction) + beyond / radius * np.eye(len(q))
         )
     elastic = energy
+    # The total gradient at rest is gravity's, so the prestress that balances it has the opposite sign.
+    energy -= float(terms.prestress @ q)
+    gradient = gradient - terms.prestress
     rate = q - terms.scheme.base_q
     drag = terms.damping @ rate / terms.scheme.gamma
     energy += 0.5 * float(rate @ drag)

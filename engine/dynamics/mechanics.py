@@ -30,9 +30,10 @@ from engine.dynamics.state import Grab, Loads, State, StepReport, StepStatus, Su
 from engine.kinematics.object_kinematics import ObjectKinematics
 from engine.scenes.material import Anchor, Material
 
-# The base of a standing object is held softly, as friction would: a hard knock moves it a little.
-STANDING_FREQUENCY = 120.0
+# The base of a standing object gives way a little under a hard knock; a fixed one does not.
+STANDING_FREQUENCY = 400.0
 CONTACT_ROUNDS = 3
+STANDARD_GRAVITY = 9.81  # m/s^2, under which an anchored object took the shape it has in its file
 
 
 class Mechanics:
@@ -71,8 +72,11 @@ class Mechanics:
         self._shape = describe_shape(kinematics) if shape is None else shape
         self.body = Body(kinematics, self._shape, material, metres_per_unit)
         self._base = self._base_samples() if anchor is not Anchor.FREE else np.zeros(0, dtype=np.int64)
+        self._prestress, self._support = np.zeros(self.body.k_q), np.zeros(6)
         self._touchable = self._touchable_candidates()
         self._touchable_rows = candidate_rows(self.body, self._touchable)
+        if self._base.size:
+            self._prestress, self._support = self._weight_at_home()
 
     @property
     def mass(self) -> float:
@@ -230,7 +234,7 @@ class Mechanics:
         free = not (closed or loads.grab or loads.pins or loads.forces or self._base.size)
         old = state.trail
         if free and not (old is not None and old.contacts):
-            u = self._keep_angular_momentum(state, e, u)
+            u = self._keep_momentum(state, e, u, h)
         velocities = (e.masses_jacobian.T @ u).reshape(-1, 3)
         before_positions, before_velocities = self._before(state)
         stuck = self._dragged_along(pose.q, terms)
@@ -344,9 +348,11 @@ class Mechanics:
             relative_mass=relative,
             damping=damping,
             stuck=state.stuck,
+            prestress=self._prestress,
             constraint=None,
             sample_rows=np.zeros((0, 3 * len(body.rest_samples))),
             wanted=np.zeros(0),
+            support=np.zeros(0),
         )
         if loads.grab is not None:
             held_before = np.asarray(loads.grab.point.barycentric) @ before[c : c + 3]
@@ -360,12 +366,8 @@ class Mechanics:
         rows = np.zeros((0, terms.sample_rows.shape[1]))
         wanted: list[np.ndarray] = []
         if self._base.size:
-            home = self._home_samples()[self._base]
-            own = frame_rows(home - home.mean(0))
-            rows = np.zeros((6, len(start.samples_at), 3))
-            rows[:, self._base] = own.reshape(6, -1, 3)
-            rows = rows.reshape(6, -1)
-            wanted.append(own @ home.ravel())
+            rows = self._base_rows()
+            wanted.append(rows @ self._home_samples().ravel())
         wanted.extend(np.asarray(pin.target) for pin in loads.pins)
         terms = replace(terms, sample_rows=rows, wanted=np.concatenate(wanted))
         _, derivative = constraint_values(start, terms)
@@ -382,28 +384,52 @@ class Mechanics:
                 spring = ConstraintSpring(stiffness, 6 + pinned.kept, pinned.over)
         else:
             spring = hold(derivative, inverse, most=most)
-        return replace(terms, constraint=spring)
+        support = np.concatenate((self._support if self._base.size else np.zeros(0), np.zeros(3 * len(loads.pins))))
+        return replace(terms, constraint=spring, support=support)
+
+    def _weight_at_home(self) -> tuple[Float64[np.ndarray, " r"], Float64[np.ndarray, "6"]]:
+        """Return the forces on q and on the base by which an anchored object carries its weight in the file's pose.
+
+        A cloth on a rail and a toy on a shelf were modelled as they hang and stand: gravity is in their shape already.
+        Joints that dry friction holds need no force of their own.
+        """
+        home = self.rest_state()
+        pose = Pose(home.p, home.R, home.q)
+        e = evaluate(self.body, pose, joined([], self.body))
+        weight = e.masses_jacobian.reshape(len(e.mass_matrix), -1, 3)[:, :, 2] @ self.body.masses * STANDARD_GRAVITY
+        rows = self._base_rows() @ e.samples_jacobian.reshape(len(e.mass_matrix), -1).T
+        reaction = np.linalg.lstsq(rows[:, :6].T, weight[:6], rcond=1e-9)[0]
+        inner = weight[6:] - rows[:, 6:].T @ reaction
+        return (inner if not self.material.dry_friction else np.zeros_like(inner)), reaction
+
+    def _base_rows(self) -> Float64[np.ndarray, "6 p3"]:
+        """Return the six functionals of the samples that the anchor holds: place and turn of the base."""
+        home = self._home_samples()[self._base]
+        rows = np.zeros((6, len(self.kinematics.sample_points), 3))
+        rows[:, self._base] = frame_rows(home - home.mean(0)).reshape(6, -1, 3)
+        return rows.reshape(6, -1)
 
     def _home_samples(self) -> Float64[np.ndarray, "p 3"]:
         """Return where the samples stand when the object rests in its place, world [m]."""
         home = self.rest_state()
         return home.p + self.metres_per_unit * self.kinematics.sample_points
 
-    def _keep_angular_momentum(
-        self, state: State, e: Evaluation, u: Float64[np.ndarray, " d"]
+    def _keep_momentum(
+        self, state: State, e: Evaluation, u: Float64[np.ndarray, " d"], h: float
     ) -> Float64[np.ndarray, " d"]:
-        """Turn the velocity by a rigid spin such that free flight keeps its angular momentum about the centre."""
+        """Correct the velocity by a rigid motion such that free flight keeps its momenta, up to gravity's impulse."""
         masses = self.body.masses
         x0, v0 = self._before(state)
-        before = _angular_momentum(masses, x0, v0)
-        now = _angular_momentum(masses, e.masses_at, (e.masses_jacobian.T @ u).reshape(-1, 3))
-        arms = e.masses_at - masses @ e.masses_at / masses.sum()
+        v = (e.masses_jacobian.T @ u).reshape(-1, 3)
+        drift = masses @ (v0 - v) / masses.sum() + np.array([0.0, 0.0, -self.gravity * h])
+        gap = _angular_momentum(masses, x0, v0) - _angular_momentum(masses, e.masses_at, v)
+        centre = masses @ e.masses_at / masses.sum()
+        arms = e.masses_at - centre
         inertia = np.einsum("m,md,md->", masses, arms, arms) * np.eye(3) - np.einsum("m,mi,mj->ij", masses, arms, arms)
-        spin = np.linalg.lstsq(inertia, before - now, rcond=1e-9)[0]
+        spin = np.linalg.lstsq(inertia, gap, rcond=1e-9)[0]
         u = u.copy()
         # A spin about the centre of mass, written at the root.
-        centre = masses @ e.masses_at / masses.sum()
-        u[:3] += np.cross(spin, e.pose.p - centre)
+        u[:3] += drift + np.cross(spin, e.pose.p - centre)
         u[3:6] += spin
         return u
 

@@ -84,7 +84,7 @@ class ObjectKinematics:
         model.load_state_dict(checkpoint.model.state_dict())
         model = model.to(dtype).eval().requires_grad_(False)
         rng = np.random.default_rng(seed)
-        vertices, faces = np.asarray(rest.vertices), np.asarray(rest.faces)
+        vertices, faces = np.array(rest.vertices), np.array(rest.faces)
         normals, areas = face_normals_and_areas(vertices, faces)
         self.face_component = np.asarray(rest.component)[faces[:, 0]]
         with torch.inference_mode():

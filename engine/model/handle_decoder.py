@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from engine.geometry.dual_quaternion import dual_quaternion_about
-from engine.model.blocks import Mlp
+from engine.model.blocks import Mlp, Pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,7 @@ class HandleDecoder(nn.Module):
     The first layer is linear in the latent. It is a basis, predicted from the instance tokens and orthonormalised for
     each object, of codes (a few numbers per handle): ``code = B z``, and the posterior reads ``z = B^T code``. So a new
     object begins with a projection of its motion, and learning turns the basis toward the directions that matter.
+    A gain per object and direction lets an object have fewer directions than the latent.
     """
 
     def __init__(
@@ -106,6 +107,9 @@ class HandleDecoder(nn.Module):
         self.latent, self.width, self.code = latent, width, code
         self.bias = nn.Linear(instance_width, width)
         self.basis = nn.Linear(instance_width, code * latent)
+        self.gain = Pool(instance_width, heads, 2, latent)
+        nn.init.zeros_(self.gain.out.weight)
+        nn.init.zeros_(self.gain.out.bias)
         self.spread = nn.Linear(code, width, bias=False)
         self.layers = nn.ModuleList(DecoderLayer(width, heads, instance_width) for _ in range(layers))
         self.out = nn.Linear(width, 6)
@@ -129,7 +133,8 @@ class HandleDecoder(nn.Module):
         return PreparedDecoder(
             bias=self.bias(instance),
             basis=basis,
-            input_map=torch.einsum("btck,dc->bktd", rows, self.spread.weight),
+            # A direction that an object does not have (all of them, for a stone) is switched off by its gain.
+            input_map=torch.einsum("btck,bk,dc->bktd", rows, 2.0 * self.gain(instance).sigmoid(), self.spread.weight),
             mixes=tuple(layer.mix(instance) for layer in layers),
             layers=layers,
             out=self.out,

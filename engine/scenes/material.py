@@ -46,7 +46,7 @@ class Material(BaseModel):
 
 
 _PRESETS = (
-    Material(name="elastic", density=150.0, frequency=3.0, damping_ratio=0.08),
+    Material(name="elastic", density=150.0, frequency=3.0, damping_ratio=0.12),
     Material(name="jelly", density=1000.0, frequency=2.5, damping_ratio=0.05, floor_friction=0.4),
     Material(name="rubber", density=1100.0, frequency=6.0, damping_ratio=0.1, floor_friction=0.9),
     Material(name="cloth", density=0.3, frequency=0.8, damping_ratio=0.1, floor_friction=0.5),

@@ -107,8 +107,9 @@ def run_model(
 def evaluate(
     model: VariationalAutoencoder, batches: list[PairBatch], kinds: list[list[str]]
 ) -> dict[str, float]:
-    """Return, per kind, RMS error over RMS motion of unseen objects, with the KL [nats] and the posterior radius."""
-    squared: dict[str, list[tuple[float, float]]] = {}
+    """Return, per kind, RMS error and RMS motion of prior states over RMS motion of unseen objects; KL; radius."""
+    squared: dict[str, list[tuple[float, float, float]]] = {}
+    noise = torch.Generator().manual_seed(0)
     nats: list[float] = []
     radii: list[float] = []
     for batch, names in zip(batches, kinds, strict=True):
@@ -116,17 +117,37 @@ def evaluate(
         target = batch.deformed
         error = (positions - target).square().sum(-1).mean(1)
         motion = (batch.points.repeat_interleave(batch.frames, 0) - target).square().sum(-1).mean(1)
+        sampled = prior_motion(model, batch, noise)
         for i in range(len(target)):
-            squared.setdefault(names[i // batch.frames], []).append((float(error[i]), float(motion[i])))
+            row = (float(error[i]), float(motion[i]), float(sampled[i // batch.frames]))
+            squared.setdefault(names[i // batch.frames], []).append(row)
         nats.append(float(kl.sum(-1).mean()))
         radii.extend(offset.norm(dim=-1).tolist())
     result = {"kl": float(np.mean(nats)), "range_radius": float(np.quantile(radii, 0.95))}
     for name, pairs in sorted(squared.items()):
-        error, motion = np.array(pairs).T
-        # Rigid bodies have no motion to divide by: their error is given as it is, in the unit frame.
-        ratio = np.sqrt(error.sum() / motion.sum()) if motion.sum() > 1e-6 else np.sqrt(error.mean())
-        result[f"error/{name}"] = float(ratio)
+        error, motion, sampled = np.array(pairs).mean(0)
+        # Rigid bodies have no motion to divide by: theirs are given as they are, in the unit frame.
+        scale = motion if motion > 1e-6 else 1.0
+        result[f"error/{name}"] = float(np.sqrt(error / scale))
+        result[f"prior/{name}"] = float(np.sqrt(sampled / scale))
     return result
+
+
+def prior_motion(
+    model: VariationalAutoencoder, batch: PairBatch, noise: torch.Generator
+) -> Float[Tensor, " b"]:
+    """Return the mean squared motion between two random states of the prior, per object [unit frame squared].
+
+    Over the motion of the data it should be near one; for rigid bodies, zero.
+    """
+    instance = model.encode_shape(batch.points, batch.normals, batch.component, batch.seeds)
+    prepared = model.prepare(instance)
+    weights = model.blend_weights(instance, batch.points, batch.normals, batch.component)
+    states = [
+        blend(weights, prepared.handles(instance.mu + torch.randn(instance.mu.shape, generator=noise)), batch.points)
+        for _ in range(2)
+    ]
+    return (states[0][0] - states[1][0]).square().sum(-1).mean(1)
 
 
 def train(data: list[Path], run: Path, *, config: TrainingConfig, model_config: ModelConfig, resume: bool) -> Path:

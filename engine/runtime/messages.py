@@ -212,9 +212,9 @@ class FrameGrab:
         force_newtons: the pull on the object, world [N].
     """
 
-    point: Float[np.ndarray, "3"]
-    target: Float[np.ndarray, "3"]
-    force_newtons: Float[np.ndarray, "3"]
+    point: Float[np.ndarray, " 3"]
+    target: Float[np.ndarray, " 3"]
+    force_newtons: Float[np.ndarray, " 3"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

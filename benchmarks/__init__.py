@@ -1,0 +1,1 @@
+"""Measured figures with their bars: `python -m benchmarks`."""

@@ -1,0 +1,1 @@
+"""The engine: meshes, networks, latent mechanics and clips, with no window."""

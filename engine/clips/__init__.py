@@ -1,0 +1,1 @@
+"""Recorded motion: the clip file and its exports."""

@@ -1,0 +1,1 @@
+"""The 4D dataset: procedural motions, shards, training pairs."""

@@ -1,0 +1,1 @@
+"""Lagrangian mechanics in the latent space of one object."""

@@ -1,0 +1,1 @@
+"""Metrics and benchmarks of the model."""

@@ -1,0 +1,1 @@
+"""Meshes in, rest shapes, surface samples, dual quaternions, eigenmodes."""

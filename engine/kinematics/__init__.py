@@ -1,0 +1,1 @@
+"""One object made ready to move."""

@@ -1,0 +1,1 @@
+"""The conditional variational autoencoder and its checkpoints."""

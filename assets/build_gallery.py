@@ -1,0 +1,365 @@
+"""Build the gallery: nine objects as small GLB files, their thumbnails and the list that the window reads.
+
+Run `make gallery`. Everything is made here, from distance fields and simple solids; nothing is downloaded.
+Lengths in metres; written Y up, as glTF wants, although the shapes below are put together Z up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import trimesh
+from skimage.measure import marching_cubes
+from trimesh.creation import box, capsule, cone, cylinder, icosphere, torus
+from trimesh.visual.material import PBRMaterial
+
+from engine.datasets.primitives import along, open_box, placed, rounded_box, turned
+
+OBJECTS = Path(__file__).parent / "objects"
+Y_UP = np.array([[1, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]], dtype=float)
+X, Y, Z = np.eye(3)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Triangles of one material: a mesh, a colour (sRGB, 0 to 255), roughness, and smooth or hard edges."""
+
+    mesh: trimesh.Trimesh
+    color: tuple[int, int, int]
+    roughness: float = 0.7
+    metallic: float = 0.0
+    smooth: bool = True
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the gallery."""
+
+    title: str
+    description: str
+    anchor: str
+    material: str
+    parts: Callable[[], list[Part]]
+
+
+# -- soft bodies from distance fields ------------------------------------------------------------------------------
+
+
+def capsule_distance(p: np.ndarray, a: np.ndarray, b: np.ndarray, ra: float, rb: float) -> np.ndarray:
+    """Return the distance to a capsule whose radius goes from ``ra`` to ``rb``."""
+    axis = b - a
+    t = np.clip((p - a) @ axis / max(float(axis @ axis), 1e-12), 0, 1)
+    return np.linalg.norm(p - a - t[..., None] * axis, axis=-1) - (ra + t * (rb - ra))
+
+
+def blob(capsules: list[tuple], blend: float, resolution: int) -> trimesh.Trimesh:
+    """Return the smooth union of capsules ``(a, b, ra, rb)`` as one closed surface."""
+    ends = np.array([[c[0], c[1]] for c in capsules], dtype=float).reshape(-1, 3)
+    reach = max(max(c[2], c[3]) for c in capsules) + 3 * blend
+    low, high = ends.min(0) - reach, ends.max(0) + reach
+    pitch = float((high - low).max()) / resolution
+    axes = [np.arange(low[d], high[d] + pitch, pitch) for d in range(3)]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), -1)
+    total = np.zeros(grid.shape[:3])
+    for a, b, ra, rb in capsules:
+        d = capsule_distance(grid, np.asarray(a, float), np.asarray(b, float), ra, rb)
+        total += np.exp(-np.clip(d / blend, -40, 40))
+    vertices, faces, _, _ = marching_cubes(np.log(np.maximum(total, 1e-30)) * blend, 0.0, spacing=(pitch,) * 3)
+    mesh = trimesh.Trimesh(vertices + low, faces[:, ::-1], process=True)
+    mesh = max(mesh.split(only_watertight=False), key=lambda m: len(m.faces))
+    trimesh.smoothing.filter_taubin(mesh, iterations=6)
+    return mesh
+
+
+def by_region(mesh: trimesh.Trimesh, label: np.ndarray, colors: list[tuple[int, int, int]], roughness: float) -> list[Part]:
+    """Cut one surface into parts by a label per face; vertices stay where they are, normals stay those of the whole."""
+    parts: list[Part] = []
+    normals = np.array(mesh.vertex_normals)
+    for index, color in enumerate(colors):
+        faces = mesh.faces[label == index]
+        if len(faces):
+            used, inverse = np.unique(faces, return_inverse=True)
+            piece = trimesh.Trimesh(mesh.vertices[used], inverse.reshape(-1, 3), process=False, vertex_normals=normals[used])
+            parts.append(Part(piece, color, roughness))
+    return parts
+
+
+def plush_bear() -> list[Part]:
+    """A sitting bear with a pale belly, snout and paws."""
+    c = [
+        ((0, 0, 0.30), (0, 0, 0.46), 0.26, 0.22),
+        ((0.0, 0, 0.80), (0.0, 0, 0.82), 0.225, 0.215),
+        ((0.17, 0, 0.755), (0.22, 0, 0.75), 0.10, 0.085),
+    ]
+    for s in (-1, 1):
+        c.append(((0.0, s * 0.165, 0.985), (0.0, s * 0.175, 1.0), 0.075, 0.07))
+        c.append(((0.05, s * 0.22, 0.53), (0.22, s * 0.40, 0.40), 0.095, 0.09))
+        c.append(((0.10, s * 0.17, 0.13), (0.40, s * 0.23, 0.10), 0.125, 0.115))
+    body = blob(c, 0.022, 54)
+    f = body.triangles_center
+    label = np.zeros(len(f), dtype=int)
+    belly = ((f - [0.26, 0, 0.36]) / [0.16, 0.15, 0.19]) ** 2
+    snout = ((f - [0.24, 0, 0.75]) / [0.12, 0.12, 0.095]) ** 2
+    label[belly.sum(-1) < 1] = 1
+    label[snout.sum(-1) < 1] = 1
+    for s in (-1, 1):
+        label[np.linalg.norm(f - [0.53, s * 0.25, 0.10], axis=-1) < 0.095] = 1
+        label[np.linalg.norm((f - [0.075, s * 0.175, 1.0]) / [1.0, 1, 1], axis=-1) < 0.052] = 1
+    parts = by_region(body, label, [(176, 124, 82), (236, 208, 170)], 0.95)
+    dark = (38, 30, 30)
+    for s in (-1, 1):
+        parts.append(Part(placed(icosphere(subdivisions=2, radius=0.026), (0.198, s * 0.083, 0.86)), dark, 0.25))
+    nose = icosphere(subdivisions=2, radius=0.036).apply_scale((0.8, 1.2, 0.8))
+    parts.append(Part(placed(nose, (0.305, 0, 0.785)), dark, 0.3))
+    return parts
+
+
+def gummy_ring() -> list[Part]:
+    """A sweet: a slightly wobbly ring."""
+    mesh = torus(0.34, 0.145, major_sections=64, minor_sections=28)
+    angle = np.arctan2(mesh.vertices[:, 1], mesh.vertices[:, 0])
+    mesh.vertices = mesh.vertices * (1 + 0.02 * np.cos(3 * angle) + 0.012 * np.sin(5 * angle))[:, None]
+    half = (np.cos(angle[mesh.faces]).mean(1) > 0).astype(int)
+    return by_region(placed(mesh, (0, 0, 0.15)), half, [(232, 92, 74), (244, 170, 66)], 0.18)
+
+
+def octopus() -> list[Part]:
+    """A round head on eight curling arms."""
+    c = [((0, 0, 0.50), (0, 0, 0.62), 0.25, 0.235), ((0, 0, 0.30), (0, 0, 0.4), 0.17, 0.2)]
+    for i in range(8):
+        angle = 2 * np.pi * (i + 0.5) / 8
+        at = np.array([0.10 * np.cos(angle), 0.10 * np.sin(angle), 0.26])
+        heading, height, radius = angle, [0.17, 0.085, 0.075, 0.13], 0.085
+        for j, reach in enumerate((0.17, 0.17, 0.13, 0.09)):
+            heading += 0.22 * (1 if i % 2 else -1) * (j > 0)
+            end = np.array([at[0] + reach * np.cos(heading), at[1] + reach * np.sin(heading), height[j]])
+            c.append((at, end, radius, radius * 0.8))
+            at, radius = end, radius * 0.8
+    body = blob(c, 0.016, 66)
+    f, n = body.triangles_center, body.face_normals
+    label = ((n[:, 2] < -0.25) & (f[:, 2] < 0.3)).astype(int)
+    parts = by_region(body, label, [(126, 92, 170), (224, 172, 196)], 0.45)
+    for s in (-1, 1):
+        parts.append(Part(placed(icosphere(subdivisions=2, radius=0.055), (0.205, s * 0.11, 0.60)), (246, 244, 238), 0.3))
+        parts.append(Part(placed(icosphere(subdivisions=2, radius=0.03), (0.243, s * 0.118, 0.605)), (30, 26, 36), 0.2))
+    return parts
+
+
+# -- sheets, furniture and links -----------------------------------------------------------------------------------
+
+
+def cloth_on_rail() -> list[Part]:
+    """A striped cloth hanging in soft folds from a wooden rail."""
+    n, w, h = 42, 1.0, 1.05
+    u, v = np.meshgrid(np.linspace(-0.5, 0.5, n), np.linspace(0, 1, n), indexing="ij")
+    depth = (0.012 + 0.03 * v) * np.sin(2 * np.pi * 3.5 * u + 0.4 * v)
+    vertices = np.stack((w * u * (1 - 0.04 * v), depth, 1.2 - h * v), -1).reshape(-1, 3)
+    index = np.arange(n * n).reshape(n, n)
+    a, b, c, d = index[:-1, :-1].ravel(), index[1:, :-1].ravel(), index[1:, 1:].ravel(), index[:-1, 1:].ravel()
+    faces = np.concatenate((np.stack((a, b, c), -1), np.stack((a, c, d), -1)))
+    sheet = trimesh.Trimesh(vertices, faces, process=False)
+    band = np.floor((1.2 - sheet.triangles_center[:, 2]) / h * 9).astype(int) % 3
+    parts = by_region(sheet, (band == 1).astype(int), [(74, 120, 138), (232, 226, 208)], 0.95)
+    rail = along(cylinder(0.022, 1.2, sections=20), -0.6 * X, 0.6 * X)
+    parts.append(Part(placed(rail, (0, 0, 1.205)), (150, 106, 66), 0.6))
+    for s in (-1, 1):
+        parts.append(Part(placed(icosphere(subdivisions=2, radius=0.04), (s * 0.6, 0, 1.205)), (120, 82, 50), 0.6))
+    return parts
+
+
+def laptop() -> list[Part]:
+    """An open laptop: the lid stands at 110 degrees."""
+    w, d, t, s = 1.0, 0.70, 0.034, 0.022
+    base = placed(rounded_box(np.array([w, d, t]), 0.01), (0, 0, 0.5 * t))
+    pad = placed(box((0.26, 0.17, 0.004)), (0, -0.235, t))
+    parts = [Part(base, (158, 164, 172), 0.45, 0.3, False), Part(pad, (128, 134, 142), 0.4, 0.2, False)]
+    deck = placed(box((0.88, 0.33, 0.004)), (0, 0.07, t))
+    parts.append(Part(deck, (44, 47, 54), 0.8, 0.0, False))
+    keys = [
+        placed(box((0.07, 0.064, 0.008)), (-0.396 + 0.088 * i, -0.055 + 0.082 * j, t + 0.003))
+        for i in range(10)
+        for j in range(4)
+    ]
+    parts.append(Part(trimesh.util.concatenate(keys), (76, 80, 90), 0.8, 0.0, False))
+    hinge = np.array([0.0, 0.5 * d - 0.012, t + 0.004])
+    lid = placed(rounded_box(np.array([w, d, s]), 0.008), (0, -0.5 * d + 0.006, 0.5 * s))
+    screen = placed(box((0.93, 0.60, 0.004)), (0, -0.5 * d + 0.01, 0.0))
+    glow = placed(box((0.5, 0.03, 0.003)), (0, -0.44 * d, -0.0015))
+    for mesh, color, rough in ((lid, (158, 164, 172), 0.45), (screen, (26, 34, 52), 0.2), (glow, (108, 168, 222), 0.3)):
+        opened = turned(mesh, -X, np.deg2rad(110))
+        parts.append(Part(placed(opened, hinge), color, rough, 0.1, False))
+    return parts
+
+
+def cabinet() -> list[Part]:
+    """A small chest of three drawers, left a little open."""
+    w, d, h, wall = 0.70, 0.48, 0.86, 0.03
+    wood, light, brass = (138, 98, 66), (196, 158, 116), (206, 172, 102)
+    shell = turned(open_box(np.array([w, h, d]), wall), X, np.pi / 2)
+    parts = [Part(placed(shell, (0, 0, h / 2 + 0.1)), wood, 0.65, 0.0, False)]
+    parts.append(Part(placed(rounded_box(np.array([w + 0.06, d + 0.05, 0.04]), 0.012), (0, 0, h + 0.12)), wood, 0.5, 0.0, False))
+    for sx in (-1, 1):
+        for sy in (-1, 1):
+            parts.append(Part(placed(cylinder(0.026, 0.1, sections=16), (sx * 0.29, sy * 0.18, 0.05)), wood, 0.65))
+    each = (h - 2 * wall) / 3
+    for i, slide in enumerate((0.02, 0.11, 0.0)):
+        z, y = 0.1 + wall + (i + 0.5) * each, -slide
+        tray = open_box(np.array([w - 0.10, d - 0.09, each * 0.72]), 0.016)
+        front = rounded_box(np.array([w - 0.075, 0.03, each - 0.022]), 0.008)
+        parts.append(Part(placed(tray, (0, y + 0.012, z - 0.01)), light, 0.8, 0.0, False))
+        parts.append(Part(placed(front, (0, y - d / 2 + 0.012, z)), light, 0.6, 0.0, False))
+        knob = placed(icosphere(subdivisions=2, radius=0.026), (0, y - d / 2 - 0.03, z))
+        parts.append(Part(knob, brass, 0.3, 0.8))
+    return parts
+
+
+def desk_lamp() -> list[Part]:
+    """A desk lamp: a round foot, two arms and a shade."""
+    teal, steel = (46, 128, 132), (190, 194, 198)
+    foot = placed(cylinder(0.24, 0.05, sections=48), (0, 0, 0.025))
+    stem = placed(cylinder(0.045, 0.08, sections=24), (0, 0, 0.09))
+    parts = [Part(foot, teal, 0.4, 0.0, False), Part(stem, steel, 0.3, 0.7, False)]
+    a, b, c = np.array([0, 0, 0.15]), np.array([-0.26, 0, 0.60]), np.array([0.26, 0, 0.92])
+    for start, end, color in ((a, b, teal), (b, c, teal)):
+        length = float(np.linalg.norm(end - start))
+        axis = (end - start) / length
+        arm = along(capsule(height=length - 0.09, radius=0.024, count=(16, 16)).apply_translation((0, 0, 0)), start, end)
+        centre = np.array(arm.bounds.mean(0))
+        arm.apply_translation(0.5 * (start + end) - centre)
+        joint = placed(turned(cylinder(0.042, 0.07, sections=24), X, np.pi / 2), start + 0.0 * axis)
+        parts += [Part(arm, color, 0.4), Part(joint, steel, 0.3, 0.7, False)]
+    direction = np.array([0.55, 0, -0.83])
+    direction /= np.linalg.norm(direction)
+    cup = cone(0.19, 0.26, sections=40)
+    cup.apply_translation((0, 0, -0.26))
+    shade = cup.copy()
+    shade.apply_transform(trimesh.geometry.align_vectors([0, 0, -1], direction))
+    parts.append(Part(placed(shade, c + 0.0 * direction), teal, 0.4, 0.0, False))
+    bulb = placed(icosphere(subdivisions=2, radius=0.075), c + 0.265 * direction)
+    parts.append(Part(bulb, (252, 232, 178), 0.3))
+    return parts
+
+
+def snake() -> list[Part]:
+    """A wooden toy snake of eleven links, lying in a curve."""
+    parts: list[Part] = []
+    at, heading = np.array([0.0, 0.0, 0.085]), 0.5
+    palette = [(214, 154, 84), (92, 142, 96)]
+    for i in range(11):
+        length, radius = (0.16, 0.085 - 0.0045 * abs(i - 3)) if i else (0.19, 0.095)
+        direction = np.array([np.cos(heading), np.sin(heading), 0.0])
+        end = at - length * direction
+        link = icosphere(subdivisions=3).apply_scale((radius * 0.95, radius * 0.95, 0.53 * length))
+        parts.append(Part(placed(along(link, at, end), (0, 0, 0.0)), palette[i % 2] if i else (92, 142, 96), 0.55))
+        if i == 0:
+            side = np.array([-direction[1], direction[0], 0.0])
+            for s in (-1, 1):
+                eye = 0.5 * (at + end) + 0.045 * direction + s * 0.045 * side + np.array([0, 0, 0.066])
+                parts.append(Part(placed(icosphere(subdivisions=2, radius=0.02), eye), (26, 26, 30), 0.2))
+        at, heading = end, heading + 0.62 * np.sin(0.75 * i + 0.9)
+    return parts
+
+
+def crate() -> list[Part]:
+    """A parcel with bevelled edges and a strip of tape."""
+    mesh = rounded_box(np.array([0.62, 0.46, 0.40]), 0.018)
+    for _ in range(3):
+        mesh = mesh.subdivide()
+    mesh.apply_translation((0, 0, 0.2))
+    tape = (np.abs(mesh.triangles_center[:, 1]) < 0.05).astype(int)
+    parts = by_region(mesh, tape, [(190, 148, 102), (226, 204, 164)], 0.85)
+    return [Part(p.mesh, p.color, p.roughness, 0.0, False) for p in parts]
+
+
+GALLERY: dict[str, Entry] = {
+    "plush_bear": Entry("Plush bear", "A soft toy that wobbles when you pull it.", "standing", "elastic", plush_bear),
+    "gummy_ring": Entry("Gummy ring", "A sweet that flops and bounces.", "free", "jelly", gummy_ring),
+    "octopus": Entry("Octopus", "Eight arms that swing on their own.", "free", "jelly", octopus),
+    "cloth_on_rail": Entry("Cloth on a rail", "A hanging cloth that swings.", "fixed", "cloth", cloth_on_rail),
+    "laptop": Entry("Laptop", "Its lid turns on the hinge and stays where you leave it.", "standing", "articulated", laptop),
+    "cabinet": Entry("Cabinet", "Three drawers that slide.", "standing", "articulated", cabinet),
+    "desk_lamp": Entry("Desk lamp", "Two arms and a shade on joints.", "standing", "articulated", desk_lamp),
+    "snake": Entry("Wooden snake", "A chain of eleven links.", "free", "articulated", snake),
+    "box": Entry("Parcel", "A rigid box that tumbles.", "free", "rigid", crate),
+}
+
+
+def scene_of(parts: list[Part]) -> trimesh.Scene:
+    """Return a glTF scene: one mesh per part, Y up."""
+    scene = trimesh.Scene()
+    for index, part in enumerate(parts):
+        mesh = part.mesh.copy()
+        normals = np.array(part.mesh.vertex_normals)
+        if not part.smooth:
+            mesh.unmerge_vertices()
+            normals = np.repeat(mesh.face_normals, 3, 0)
+        material = PBRMaterial(
+            name=f"part{index}",
+            baseColorFactor=[*part.color, 255],
+            roughnessFactor=part.roughness,
+            metallicFactor=part.metallic,
+            doubleSided=True,
+        )
+        shown = trimesh.Trimesh(mesh.vertices, mesh.faces, vertex_normals=normals, process=False)
+        shown.visual = trimesh.visual.TextureVisuals(material=material)
+        shown.apply_transform(Y_UP)
+        scene.add_geometry(shown, geom_name=f"part{index}")
+    return scene
+
+
+def thumbnail(parts: list[Part], path: Path) -> None:
+    """Render an object off-screen on the window's dark ground."""
+    import pyvista as pv
+
+    plotter = pv.Plotter(off_screen=True, window_size=(512, 512), lighting="three lights")
+    plotter.set_background("#1b1e24")
+    for part in parts:
+        faces = np.column_stack((np.full(len(part.mesh.faces), 3), part.mesh.faces)).ravel()
+        surface = pv.PolyData(np.array(part.mesh.vertices), faces)
+        if part.smooth:
+            surface.point_data.active_normals = np.array(part.mesh.vertex_normals)
+        plotter.add_mesh(surface, color=[c / 255 for c in part.color], smooth_shading=part.smooth, specular=0.4 * (1 - part.roughness), ambient=0.12)
+    bounds = np.array([p.mesh.bounds for p in parts])
+    low, high = bounds[:, 0].min(0), bounds[:, 1].max(0)
+    centre, size = 0.5 * (low + high), float(np.linalg.norm(high - low))
+    plotter.camera_position = [tuple(centre + size * np.array([1.25, -1.36, 0.85])), tuple(centre), (0, 0, 1)]
+    plotter.camera.view_angle = 30
+    plotter.camera.zoom(1.0)
+    plotter.enable_anti_aliasing("ssaa")
+    image = plotter.screenshot(None, return_img=True)
+    plotter.close()
+    from PIL import Image
+
+    Image.fromarray(image).resize((256, 256), Image.Resampling.LANCZOS).save(path, optimize=True)
+
+
+def main() -> None:
+    """Write every object, thumbnail and the list."""
+    (OBJECTS / "thumbnails").mkdir(parents=True, exist_ok=True)
+    listing: list[dict[str, str]] = []
+    for name, entry in GALLERY.items():
+        parts = entry.parts()
+        data = scene_of(parts).export(file_type="glb")
+        (OBJECTS / f"{name}.glb").write_bytes(bytes(data))
+        thumbnail(parts, OBJECTS / "thumbnails" / f"{name}.png")
+        listing.append(
+            {
+                "name": name,
+                "title": entry.title,
+                "file": f"{name}.glb",
+                "thumbnail": f"thumbnails/{name}.png",
+                "description": entry.description,
+                "anchor": entry.anchor,
+                "material": entry.material,
+            }
+        )
+        print(f"{name}: {len(data) // 1024} KB, {sum(len(p.mesh.vertices) for p in parts)} vertices")
+    (OBJECTS / "gallery.json").write_text(json.dumps(listing, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

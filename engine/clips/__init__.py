@@ -1,1 +1,1 @@
-"""Recorded motion: the clip file and its exports."""
+"""Clips: what a recording keeps, its file, and the files made from it. Pictures come in as an argument."""

@@ -102,7 +102,7 @@ class Clip:
     rest_vertices: Float64[np.ndarray, "n 3"]
     rest_faces: Int[np.ndarray, "m 3"]
     unit_to_file: Float64[np.ndarray, "4 4"]
-    origin: Float64[np.ndarray, "3"]
+    origin: Float64[np.ndarray, " 3"]
     metres_per_unit: float
     facts: ClipFacts
     version: int = CLIP_VERSION
@@ -154,7 +154,7 @@ class Clip:
         return (unit @ self.unit_to_file[:3, :3].T + self.unit_to_file[:3, 3]).astype(np.float32)
 
     def _world(
-        self, handles: Float32[np.ndarray, "t 8"], p: Float64[np.ndarray, "3"], turn: Float64[np.ndarray, "3 3"]
+        self, handles: Float32[np.ndarray, "t 8"], p: Float64[np.ndarray, " 3"], turn: Float64[np.ndarray, "3 3"]
     ) -> Float32[np.ndarray, "n 3"]:
         local = blend_handles(self.vertex_weights, handles, self.rest_vertices)
         return local @ (self.metres_per_unit * turn.T).astype(np.float32) + p.astype(np.float32)

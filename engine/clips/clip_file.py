@@ -70,7 +70,9 @@ def _read(path: Path, name: str) -> Clip:
         raise ClipError(f"{name} is no clip of neurok.")
     version = header.get("version")
     if not isinstance(version, int) or version > CLIP_VERSION:
-        raise ClipError(f"{name} has clip version {version}; this program reads up to {CLIP_VERSION}. Update the program.")
+        raise ClipError(
+            f"{name} has clip version {version}; this program reads up to {CLIP_VERSION}. Update the program."
+        )
     try:
         with np.load(io.BytesIO(packed), allow_pickle=False) as arrays:
             inputs = ClipInputs(**{f.name: arrays[_INPUT + f.name] for f in fields(ClipInputs)})

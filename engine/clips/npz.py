@@ -6,7 +6,7 @@ import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ def write_npz(
     clip: Clip,
     path: Path,
     *,
-    fps: float | None = None,
+    fps: int | float | None = None,
     progress: Callable[[int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
 ) -> int:
@@ -57,7 +57,8 @@ def write_npz(
         with zipfile.ZipFile(part, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
             # Frame by frame into the archive: a long clip of a large mesh would not fit into memory.
             with archive.open("vertices.npy", "w", force_zip64=True) as out:
-                _write_header(out, shape)
+                header = {"descr": "<f4", "fortran_order": False, "shape": shape}
+                np.lib.format.write_array_header_2_0(out, header)
                 for done, time in enumerate(times, 1):
                     if cancelled is not None and cancelled():
                         raise ExportCancelled
@@ -70,11 +71,6 @@ def write_npz(
                     np.lib.format.write_array(out, np.asanyarray(value), allow_pickle=False)
         _verify(part, shape, path.name)
     return len(times)
-
-
-def _write_header(out: IO[bytes], shape: tuple[int, ...]) -> None:
-    header = {"descr": "<f4", "fortran_order": False, "shape": shape}
-    np.lib.format.write_array_header_2_0(out, header)
 
 
 def _verify(part: Path, shape: tuple[int, ...], name: str) -> None:

@@ -10,7 +10,7 @@ from jaxtyping import Float32, Float64
 from engine.clips.clip import Clip, ClipError
 
 
-def frame_times(clip: Clip, *, fps: float) -> Float64[np.ndarray, " g"]:
+def frame_times(clip: Clip, *, fps: int | float) -> Float64[np.ndarray, " g"]:
     """Return the times of the pictures [s]: ``duration * fps`` of them, rounded, and at least one.
 
     Raises:
@@ -22,7 +22,7 @@ def frame_times(clip: Clip, *, fps: float) -> Float64[np.ndarray, " g"]:
     return clip.times[0] + np.arange(count) / fps
 
 
-def resampled(clip: Clip, *, fps: float) -> Iterator[Float32[np.ndarray, "n 3"]]:
+def resampled(clip: Clip, *, fps: int | float) -> Iterator[Float32[np.ndarray, "n 3"]]:
     """Yield the vertices of each picture, world [m], one at a time."""
     for time in frame_times(clip, fps=fps):
         yield clip.at(float(time))

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import av
 import numpy as np
+from av.error import FFmpegError
 from av.video.codeccontext import VideoCodecContext
 from av.video.reformatter import ColorRange, Colorspace
+from av.video.stream import VideoStream
 from jaxtyping import UInt8
 
 from engine.clips.clip import ClipError
@@ -52,7 +54,7 @@ def write_video(
     frames: Iterable[UInt8[np.ndarray, "h w 3"]],
     path: Path,
     *,
-    fps: float | Fraction,
+    fps: int | float | Fraction,
     size: tuple[int, int],
     progress: Callable[[int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
@@ -80,6 +82,7 @@ def write_video(
         try:
             with av.open(str(part), "w", format="mp4", options={"movflags": "+faststart"}) as film:
                 stream = film.add_stream(encoder, rate=rate, options=_OPTIONS.get(encoder, {}))
+                assert isinstance(stream, VideoStream)
                 _configure(stream.codec_context, size, rate)
                 for picture in _checked(frames, size, cancelled):
                     film.mux(stream.encode(_encodable(picture, count, rate)))
@@ -87,7 +90,7 @@ def write_video(
                     if progress is not None:
                         progress(count)
                 film.mux(stream.encode(None))
-        except av.FFmpegError as problem:
+        except FFmpegError as problem:
             raise ClipError(f"{path.name} could not be encoded: {problem.strerror or problem}.") from problem
         if count == 0:
             raise ClipError(f"{path.name} was not written: there was no picture.")
@@ -109,7 +112,9 @@ def find_encoder(size: tuple[int, int]) -> str:
     for name in ENCODERS:
         if probe_encoder(name, size):
             return name
-    raise ClipError(f"no H.264 encoder opens at {even_size(size)} pixels; install PyAV with libx264, or choose a smaller size")
+    raise ClipError(
+        f"no H.264 encoder opens at {even_size(size)} pixels; install PyAV with libx264, or choose a smaller size"
+    )
 
 
 def probe_encoder(name: str, size: tuple[int, int]) -> bool:
@@ -123,7 +128,7 @@ def probe_encoder(name: str, size: tuple[int, int]) -> bool:
         picture = np.zeros((height, width, 3), np.uint8)
         context.encode(_encodable(picture, 0, Fraction(30)))
         context.encode(None)
-    except (av.FFmpegError, ValueError, AssertionError) as problem:
+    except (FFmpegError, ValueError, AssertionError) as problem:
         logger.debug("encoder %s: %s", name, problem)
         return False
     return True
@@ -155,7 +160,7 @@ def _checked(
                 return
             if picture.shape not in ((height, width, 3), (size[1], size[0], 3)) or picture.dtype != np.uint8:
                 raise ClipError(
-                    f"pictures should be 8-bit RGB of {size[0]} x {size[1]}; one has shape {picture.shape}, {picture.dtype}"
+                    f"pictures should be 8-bit RGB of {size[0]} x {size[1]}; one is {picture.dtype}{picture.shape}"
                 )
             missing = (height - picture.shape[0], width - picture.shape[1])
             yield np.pad(picture, ((0, missing[0]), (0, missing[1]), (0, 0)), mode="edge") if any(missing) else picture

@@ -6,7 +6,7 @@ where the surface is nearest to its point, and follows that place of the surface
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -29,7 +29,7 @@ class _Timed(BaseModel):
     end: float | None = Field(default=None, allow_inf_nan=False)
 
     @model_validator(mode="after")
-    def _ends_after_start(self) -> Self:
+    def _ends_after_start(self) -> _Timed:
         if self.end is not None and not self.end > self.start:
             raise ValueError(f"a condition must end after its start; start is {self.start} s, end is {self.end} s")
         return self
@@ -52,7 +52,7 @@ class TimedForce(_Timed):
     newtons: float = Field(allow_inf_nan=False)
 
     @model_validator(mode="after")
-    def _points_somewhere(self) -> Self:
+    def _points_somewhere(self) -> TimedForce:
         if not any(self.direction):
             raise ValueError("a force needs a direction; (0, 0, 0) is none")
         return self

@@ -2,8 +2,16 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PACKAGES := xvfb libgl1 libegl1 libosmesa6 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 \
-	libxcb-keysyms1 libxcb-render-util0 libxcb-shape0 libxcb-xinerama0 libdbus-1-3 libfontconfig1 libxrender1
+	libxcb-keysyms1 libxcb-render-util0 libxcb-shape0 libdbus-1-3 libfontconfig1 libxrender1
 DEMO := assets/objects/plush_bear.glb
+# What `make run` renders where there is no display.
+DEMO_COMMAND := simulate $(DEMO) -o out/demo.mp4
+
+# Installs system packages as root; tells everyone else the one command to run.
+define install
+if [ "$$(id -u)" = 0 ]; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(1); \
+else echo "System packages are missing. Run: sudo apt-get install -y $(1)"; exit 1; fi
+endef
 
 .PHONY: run test check bench setup gallery format clean
 
@@ -11,7 +19,8 @@ run: .venv/installed .venv/system
 	@if [ -n "$$DISPLAY$$WAYLAND_DISPLAY" ] || [ "$$(uname)" = Darwin ]; then \
 		$(BIN)/python main.py; \
 	else \
-		mkdir -p out && $(BIN)/python main.py demo -o out/demo.mp4 && echo "No display here. The demo clip is at $$(pwd)/out/demo.mp4"; \
+		mkdir -p out && $(BIN)/python main.py $(DEMO_COMMAND) && \
+			echo "No display here: the demo clip is at $$(pwd)/out/demo.mp4"; \
 	fi
 
 test: .venv/developer .venv/system
@@ -42,6 +51,7 @@ clean:
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' || \
 		{ echo "Python 3.11, 3.12 or 3.13 is needed: make run PYTHON=python3.12"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { $(call install,python3-venv); }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
@@ -59,8 +69,5 @@ clean:
 
 # The X server of the tests and what Qt and VTK load from the system; nothing to do but on Debian's family.
 .venv/system: | .venv/bin/python
-	@if command -v apt-get >/dev/null && ! dpkg -s $(PACKAGES) >/dev/null 2>&1; then \
-		if [ "$$(id -u)" = 0 ]; then apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $(PACKAGES); \
-		else echo "System libraries are missing. Run: sudo apt-get install -y $(PACKAGES)"; exit 1; fi; \
-	fi
+	@if command -v apt-get >/dev/null && ! dpkg -s $(PACKAGES) >/dev/null 2>&1; then $(call install,$(PACKAGES)); fi
 	@touch $@

@@ -24,7 +24,10 @@ def pytest_configure(config: pytest.Config) -> None:
     _server = subprocess.Popen(command, pass_fds=(write,), stderr=subprocess.DEVNULL)
     os.close(write)
     with os.fdopen(read) as pipe:
-        os.environ["DISPLAY"] = f":{pipe.readline().strip()}"
+        number = pipe.readline().strip()
+    if not number:
+        raise pytest.UsageError("Xvfb did not start; run `Xvfb -displayfd 1` to see why")
+    os.environ["DISPLAY"] = f":{number}"
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -43,3 +46,22 @@ def no_thread_left() -> Iterator[None]:
     for thread in left:
         thread.join(2.0)
     assert not [t for t in left if t.is_alive()], f"the test left threads running: {left}"
+
+
+@pytest.fixture(autouse=True)
+def no_widget_left(no_thread_left: None) -> Iterator[None]:
+    """Fail a test that leaves a shown top-level widget; a test without Qt pays nothing for this."""
+    yield
+    widgets = sys.modules.get("PySide6.QtWidgets")
+    application = widgets.QApplication.instance() if widgets is not None else None
+    if application is None:
+        return
+    from PySide6.QtCore import QEvent
+
+    # What a test handed to `deleteLater` goes only when an event loop runs.
+    application.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+    left = [widget for widget in application.topLevelWidgets() if widget.isVisible()]
+    for widget in left:
+        widget.close()
+        widget.deleteLater()
+    assert not left, f"the test left windows open: {left}; close them, or add them to qtbot"

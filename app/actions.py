@@ -1,4 +1,4 @@
-"""Every action of the program in one table: name, shortcut, help. Menus, tool tips and the key list are made from it."""
+"""Every action of the program in one table: name, shortcut, help. Menus, tool tips and key list are made from it."""
 
 from __future__ import annotations
 
@@ -64,21 +64,35 @@ class ActionSpec:
 
 ACTIONS: tuple[ActionSpec, ...] = (
     ActionSpec(ActionId.OPEN, "File", "Open…", "Ctrl+O", "Open a 3D object from a file.", "open"),
-    ActionSpec(ActionId.EXPORT, "File", "Export video…", "Ctrl+E", "Write the last recording as an MP4 video.", "export"),
+    ActionSpec(
+        ActionId.EXPORT, "File", "Export video…", "Ctrl+E", "Write the last recording as an MP4 video.", "export"
+    ),
     ActionSpec(ActionId.SCREENSHOT, "File", "Save picture…", "Ctrl+Shift+S", "Save the 3D view as a PNG image."),
-    ActionSpec(ActionId.SWAP_UP, "File", "Swap up axis", "U", "Stand the object up, or lay it down: take the file's other axis as up."),
+    ActionSpec(
+        ActionId.SWAP_UP,
+        "File",
+        "Swap up axis",
+        "U",
+        "Stand the object up, or lay it down: take the file's other axis as up.",
+    ),
     ActionSpec(ActionId.QUIT, "File", "Quit", "Ctrl+Q", "Close the program."),
     ActionSpec(ActionId.PLAY, "Simulation", "Play", "Space", "Let time run, or hold it.", "play"),
     ActionSpec(ActionId.STEP, "Simulation", "Step", ".", "Advance by one step of 1/60 second.", "step"),
     ActionSpec(ActionId.RESET, "Simulation", "Reset", "R", "Put the object back as it was loaded.", "reset"),
-    ActionSpec(ActionId.RECORD, "Simulation", "Record", "Ctrl+R", "Start or stop a recording.", "record", checkable=True),
+    ActionSpec(
+        ActionId.RECORD, "Simulation", "Record", "Ctrl+R", "Start or stop a recording.", "record", checkable=True
+    ),
     ActionSpec(ActionId.RELEASE, "Simulation", "Let go", "Esc", "Let go of the object and clear forces."),
     ActionSpec(ActionId.CLEAR_PINS, "Simulation", "Remove all pins", "C", "Free every pinned point."),
     ActionSpec(ActionId.TOOL_DRAG, "Tool", "Pull", "D", "Pull the object: drag a point of it.", "drag", checkable=True),
     ActionSpec(ActionId.TOOL_PIN, "Tool", "Pin", "P", "Set and free pins with single clicks.", "pin", checkable=True),
-    ActionSpec(ActionId.TOOL_CAMERA, "Tool", "Camera", "V", "Turn the camera also over the object.", "camera", checkable=True),
+    ActionSpec(
+        ActionId.TOOL_CAMERA, "Tool", "Camera", "V", "Turn the camera also over the object.", "camera", checkable=True
+    ),
     ActionSpec(ActionId.FRAME, "View", "Look at object", "F", "Bring the whole object into view.", "frame"),
-    ActionSpec(ActionId.SHOW_HUD, "View", "Figures", "H", "Show rates, energies and counts over the view.", checkable=True),
+    ActionSpec(
+        ActionId.SHOW_HUD, "View", "Figures", "H", "Show rates, energies and counts over the view.", checkable=True
+    ),
     ActionSpec(ActionId.SHOW_PANELS, "View", "Panels", "F9", "Show the gallery and the physics panel.", checkable=True),
     ActionSpec(ActionId.FULL_SCREEN, "View", "Full screen", "F11", "Fill the screen.", checkable=True),
     ActionSpec(ActionId.HELP, "Help", "Mouse and keys", "F1", "List what the mouse and the keys do."),
@@ -116,3 +130,12 @@ def make_actions(parent: QWidget) -> dict[ActionId, QAction]:
         made[spec.identity] = action
         parent.addAction(action)
     return made
+
+
+def help_text() -> str:
+    """Return what mouse and keys do, as rich text made from the tables."""
+    mouse = "".join(
+        f"<tr><td><b>{gesture}</b>&nbsp;&nbsp;</td><td>{meaning}</td></tr>" for gesture, meaning in MOUSE_HELP
+    )
+    keys = "".join(f"<tr><td><b>{spec.shortcut}</b></td><td>{spec.help}</td></tr>" for spec in ACTIONS if spec.shortcut)
+    return f"<table cellspacing='4'>{mouse}<tr><td>&nbsp;</td></tr>{keys}</table>"

@@ -1,19 +1,21 @@
 """The one place where the engine's thread and the window's thread meet.
 
-The engine calls ``on_wake`` from its own thread when it has something new. That becomes one queued signal; the slot runs
-in the window's thread and takes the ordered events and the newest frame. A signal for each frame would pile up behind a
-slow picture; a wake-up does not, because the engine keeps one frame only and sends no second wake-up before the first
-was answered.
+The engine calls ``on_wake`` from its own thread when it has something new. That becomes one queued signal; the slot
+runs in the window's thread and takes the ordered events and the newest frame. A signal for each frame would pile up
+behind a slow picture; a wake-up does not, because the engine keeps one frame only and sends no second wake-up before
+the first was answered.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from engine.runtime.messages import Command, Event, Frame
 
 
 class EnginePort(Protocol):
@@ -23,15 +25,15 @@ class EnginePort(Protocol):
         """Begin to run."""
         ...
 
-    def post(self, command: Any) -> None:
+    def post(self, command: Command) -> None:
         """Send a command; never blocks."""
         ...
 
-    def take(self) -> tuple[list[Any], Any | None]:
+    def take(self) -> tuple[list[Event], Frame | None]:
         """Return the events since the last call, in order, and the newest frame if there is a new one."""
         ...
 
-    def stop(self, timeout: float) -> None:
+    def stop(self, timeout: float) -> object:
         """End the thread and wait for it at most ``timeout`` seconds."""
         ...
 
@@ -61,7 +63,7 @@ class Bridge(QObject):
         """Let the engine run."""
         self._engine.start()
 
-    def post(self, command: Any) -> None:
+    def post(self, command: Command) -> None:
         """Send a command to the engine."""
         if not self._closed:
             self._engine.post(command)

@@ -24,7 +24,12 @@ from PySide6.QtWidgets import (
 
 from app.jobs import ExportJob
 
-_SIZES = (("1280 × 720", 1280, 720), ("1920 × 1080", 1920, 1080), ("1080 × 1080", 1080, 1080), ("3840 × 2160", 3840, 2160))
+_SIZES = (
+    ("1280 \N{MULTIPLICATION SIGN} 720", 1280, 720),
+    ("1920 \N{MULTIPLICATION SIGN} 1080", 1920, 1080),
+    ("1080 \N{MULTIPLICATION SIGN} 1080", 1080, 1080),
+    ("3840 \N{MULTIPLICATION SIGN} 2160", 3840, 2160),
+)
 _RATES = (24, 25, 30, 50, 60)
 _CUSTOM = "Other size…"
 
@@ -93,7 +98,9 @@ class ExportDialog(QDialog):
         """What is chosen now."""
         width, height = self.picture_width.value(), self.picture_height.value()
         # The encoding halves the colour planes, so odd sizes are not possible.
-        return ExportChoice(_with_suffix(Path(self.target.text())), width + width % 2, height + height % 2, int(self.rate.currentData()))
+        return ExportChoice(
+            _with_suffix(Path(self.target.text())), width + width % 2, height + height % 2, int(self.rate.currentData())
+        )
 
     def run(self, job: ExportJob) -> None:
         """Show the progress of a job and start it."""

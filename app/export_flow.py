@@ -72,7 +72,7 @@ class ExportFlow(QObject):
 
     @Slot(object)
     def _start(self, choice: ExportChoice) -> None:
-        from engine.clips.clip_file import write_clip  # noqa: PLC0415
+        from engine.clips.clip_file import write_clip
 
         assert self._clip is not None
         assert self._dialog is not None

@@ -13,10 +13,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
     from jaxtyping import UInt8
 
     from engine.clips.clip import Clip
@@ -72,7 +73,8 @@ def main() -> int:
     threading.Thread(target=watch, name="export-cancel", daemon=True).start()
     try:
         write(request, cancelled)
-    except Exception as problem:  # noqa: BLE001  (whatever it is, the window shall show it)
+    except Exception as problem:
+        # Whatever it is, the window shall show it.
         if cancelled.is_set():
             _say("cancelled")
             return 3
@@ -87,12 +89,14 @@ def main() -> int:
 
 def write(request: VideoRequest, cancelled: threading.Event) -> None:
     """Write the video of a request."""
-    from engine.clips.clip_file import read_clip  # noqa: PLC0415  (slow to import; the first news comes earlier)
-    from engine.clips.video import write_video  # noqa: PLC0415
+    # Slow to import; the first news comes earlier.
+    from engine.clips.clip_file import read_clip
+    from engine.clips.resample import frame_times
+    from engine.clips.video import write_video
 
     _say("reading")
     clip = read_clip(Path(request.clip))
-    count = frame_count(clip, request.fps)
+    count = len(frame_times(clip, fps=request.fps))
 
     def progress(done: int) -> None:
         _say("progress", done=done, of=count)
@@ -107,39 +111,38 @@ def write(request: VideoRequest, cancelled: threading.Event) -> None:
     )
 
 
-def frame_count(clip: Clip, fps: int) -> int:
-    """Return the number of pictures of a clip at a rate."""
-    return max(1, int(float(clip.times[-1] - clip.times[0]) * fps + 1e-6) + 1)
-
-
 def pictures(clip: Clip, request: VideoRequest) -> Iterator[UInt8[np.ndarray, "h w 3"]]:
     """Draw the pictures of a clip, one after another."""
-    import numpy as np  # noqa: PLC0415
-
-    from app.render.cameras import OrbitCamera  # noqa: PLC0415
-    from app.render.offscreen import OffscreenRenderer  # noqa: PLC0415
+    from app.render.cameras import OrbitCamera
+    from app.render.offscreen import OffscreenRenderer
+    from engine.clips.resample import resampled
 
     camera = None
     if request.camera is not None:
         x, y, z, distance, azimuth, elevation = request.camera
         camera = OrbitCamera(np.array((x, y, z)), distance, azimuth, elevation)
     rest = _rest_with_materials(clip, request.mesh)
-    start = float(clip.times[0])
     size = (request.width, request.height)
-    first = clip.at(start)
-    with OffscreenRenderer(rest, size=size, vertices=first, camera=camera, floor=request.floor) as renderer:
-        for index in range(frame_count(clip, request.fps)):
-            yield renderer.image(clip.at(start + index / request.fps))
+    with OffscreenRenderer(rest, size=size, vertices=clip.vertices(0), camera=camera, floor=request.floor) as renderer:
+        for vertices in resampled(clip, fps=request.fps):
+            yield renderer.image(vertices)
 
 
 def _rest_with_materials(clip: Clip, mesh: str) -> RestShape:
     """Return the rest shape with the file's materials, or a plain one made from the clip alone."""
-    from engine.geometry.mesh_reader import load_rest_shape  # noqa: PLC0415
-    from engine.geometry.rest_shape import rest_shape_from_arrays  # noqa: PLC0415
+    from engine.geometry.load_report import MeshError, UpAxis
+    from engine.geometry.mesh_reader import load_rest_shape
+    from engine.geometry.rest_shape import rest_shape_from_arrays
 
-    if mesh and Path(mesh).is_file():
-        rest = load_rest_shape(Path(mesh))
-        if rest.vertices.shape == clip.rest_vertices.shape:
+    for up in (None, *UpAxis) if mesh and Path(mesh).is_file() else ():
+        try:
+            rest = load_rest_shape(Path(mesh), up=up)
+        except MeshError:
+            break
+        # The file may have changed since, or have been opened with its other axis up.
+        if rest.vertices.shape == clip.rest_vertices.shape and np.allclose(
+            rest.vertices, clip.rest_vertices, atol=1e-6
+        ):
             return rest
     return rest_shape_from_arrays(clip.rest_vertices, clip.rest_faces)
 

@@ -131,14 +131,18 @@ class Hud(QWidget):
         slow = f.real_time_factor < 0.9 and f.step_rate > 0
         rows = [
             ("Simulation", f"{f.step_rate:.0f} steps/s", theme.TEXT),
-            ("Drawing", f"{f.frame_rate:.0f} fps · {f.render_ms:.0f} ms" if f.frame_rate >= 0.5 else "at rest", theme.TEXT),
-            ("Real time", f"{f.real_time_factor:.2f} ×", theme.WARNING if slow else theme.TEXT),
+            (
+                "Drawing",
+                f"{f.frame_rate:.0f} fps · {f.render_ms:.0f} ms" if f.frame_rate >= 0.5 else "at rest",
+                theme.TEXT,
+            ),
+            ("Real time", f"{f.real_time_factor:.2f} \N{MULTIPLICATION SIGN}", theme.WARNING if slow else theme.TEXT),
             ("Step", f"{f.step_ms:.1f} ms", theme.TEXT),
             ("Frames shown / made", f"{f.shown[0]} / {f.shown[1]}", theme.TEXT),
             ("", "", ""),
             ("Kinetic energy", energy_text(f.kinetic), theme.TEXT),
             ("Potential energy", energy_text(f.potential), theme.TEXT),
-            ("Pull", "–" if f.force is None else force_text(f.force), theme.TEXT if f.force is None else theme.ACCENT),
+            ("Pull", "-" if f.force is None else force_text(f.force), theme.TEXT if f.force is None else theme.ACCENT),
             ("", "", ""),
             ("Vertices", f"{f.vertices:,}".replace(",", " "), theme.TEXT),
             ("Triangles", f"{f.triangles:,}".replace(",", " "), theme.TEXT),

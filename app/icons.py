@@ -10,8 +10,14 @@ from app import theme
 
 # Strokes on a 24 x 24 board.
 _SHAPES: dict[str, str] = {
-    "drag": '<path d="M5 19 14.5 9.5"/><path d="M9.5 5.5H18.5V14.5"/><circle cx="5" cy="19" r="2" fill="{c}" stroke="none"/>',
-    "camera": '<path d="M4 12a8 3.4 0 1 0 16 0 8 3.4 0 1 0-16 0"/><path d="M12 4a3.4 8 0 1 0 0 16 3.4 8 0 1 0 0-16"/>',
+    "drag": (
+        '<path d="M5 19 14.5 9.5"/>'
+        '<path d="M9.5 5.5H18.5V14.5"/>'
+        '<circle cx="5" cy="19" r="2" fill="{c}" stroke="none"/>'
+    ),
+    "camera": (
+        '<path d="M4 12a8 3.4 0 1 0 16 0 8 3.4 0 1 0-16 0"/><path d="M12 4a3.4 8 0 1 0 0 16 3.4 8 0 1 0 0-16"/>'
+    ),
     "pin": '<path d="M12 21v-7"/><path d="M7 14h10l-2-4V5h1.5V3h-9v2H9v5z"/>',
     "play": '<path d="M8 5.5v13l10.5-6.5z" fill="{c}"/>',
     "pause": '<path d="M8.5 6v12M15.5 6v12" stroke-width="3.2"/>',
@@ -23,10 +29,13 @@ _SHAPES: dict[str, str] = {
     "open": '<path d="M3.5 18.5v-13h6l2 2.5h9v10.5z"/>',
     "frame": '<path d="M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5"/><circle cx="12" cy="12" r="2.6"/>',
     "clear": '<path d="M6 6l12 12M18 6 6 18"/>',
-    "hand": '<path d="M8 12V6.5a1.5 1.5 0 0 1 3 0V11 5a1.5 1.5 0 0 1 3 0v6-4.5a1.5 1.5 0 0 1 3 0V15a6 6 0 0 1-11 3L4.500 14a1.600 1.600 0 0 1 2.600-1.800z"/>',
-    "box": '<path d="M12 3 20 7.5v9L12 21l-8-4.500v-9z"/><path d="M4 7.500 12 12l8-4.500M12 12v9"/>',
+    "box": '<path d="M12 3 20 7.5v9L12 21l-8-4.500v-9z"/><path d="M4 7.5 12 12l8-4.500M12 12v9"/>',
     "chevron": '<path d="M7 10l5 5 5-5"/>',
-    "mark": '<path d="M12 3.500 20 8v8l-8 4.500L4 16V8z" fill="{c}" fill-opacity=".18"/><circle cx="12" cy="12" r="2.400" fill="{c}" stroke="none"/><path d="M12 12 18 8.600"/>',
+    "mark": (
+        '<path d="M12 3.5 20 8v8l-8 4.500L4 16V8z" fill="{c}" fill-opacity=".18"/>'
+        '<circle cx="12" cy="12" r="2.4" fill="{c}" stroke="none"/>'
+        '<path d="M12 12 18 8.6"/>'
+    ),
 }
 
 _FRAME = (

@@ -35,7 +35,11 @@ class ExportJob(QObject):
     cancelled = Signal()
 
     def __init__(
-        self, request: VideoRequest, parent: QObject | None = None, *, worker: Sequence[str] = ("-m", "app.export_worker")
+        self,
+        request: VideoRequest,
+        parent: QObject | None = None,
+        *,
+        worker: Sequence[str] = ("-m", "app.export_worker"),
     ) -> None:
         """Prepare the job; ``start`` begins it.
 

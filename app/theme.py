@@ -117,14 +117,21 @@ QPushButton#primary:disabled {{ background: {RAISED}; border-color: {LINE}; colo
 QPushButton#quiet {{ background: transparent; border: none; color: {MUTED}; padding: 4px 6px; text-align: left; }}
 QPushButton#quiet:hover {{ color: {TEXT}; background: {CARD}; }}
 
-QPushButton#segment {{ border-radius: 0; border: 1px solid {LINE}; border-left: none; padding: 5px 4px; background: {CARD}; color: {MUTED}; }}
-QPushButton#segment[place="first"] {{ border-left: 1px solid {LINE}; border-top-left-radius: 7px; border-bottom-left-radius: 7px; }}
+QPushButton#segment {{
+    border-radius: 0; border: 1px solid {LINE}; border-left: none; padding: 5px 4px; background: {CARD};
+    color: {MUTED};
+}}
+QPushButton#segment[place="first"] {{
+    border-left: 1px solid {LINE}; border-top-left-radius: 7px; border-bottom-left-radius: 7px;
+}}
 QPushButton#segment[place="last"] {{ border-top-right-radius: 7px; border-bottom-right-radius: 7px; }}
 QPushButton#segment:hover {{ color: {TEXT}; }}
 QPushButton#segment:checked {{ background: {ACCENT_DEEP}; color: white; border-color: {ACCENT_DEEP}; }}
 QPushButton#segment:disabled {{ color: {FAINT}; }}
 
-QToolButton {{ background: transparent; border: 1px solid transparent; border-radius: 7px; padding: 6px; color: {MUTED}; }}
+QToolButton {{
+    background: transparent; border: 1px solid transparent; border-radius: 7px; padding: 6px; color: {MUTED};
+}}
 QToolButton:hover {{ background: {RAISED}; color: {TEXT}; }}
 QToolButton:pressed {{ background: {CARD}; }}
 QToolButton:checked {{ background: {ACCENT_DEEP}; color: white; }}
@@ -139,8 +146,13 @@ QComboBox:hover {{ border-color: #38404c; }}
 QComboBox:focus {{ border-color: {ACCENT_DEEP}; }}
 QComboBox::drop-down {{ border: none; width: 24px; }}
 QComboBox::down-arrow {{ image: url({_ART}/chevron.svg); width: 14px; height: 14px; }}
-QComboBox QAbstractItemView {{ background: {CARD}; border: 1px solid {LINE}; selection-background-color: {ACCENT_DEEP}; padding: 4px; }}
-QDoubleSpinBox, QSpinBox, QLineEdit {{ background: {CARD}; border: 1px solid {LINE}; border-radius: 6px; padding: 3px 6px; selection-background-color: {ACCENT_DEEP}; }}
+QComboBox QAbstractItemView {{
+    background: {CARD}; border: 1px solid {LINE}; selection-background-color: {ACCENT_DEEP}; padding: 4px;
+}}
+QDoubleSpinBox, QSpinBox, QLineEdit {{
+    background: {CARD}; border: 1px solid {LINE}; border-radius: 6px; padding: 3px 6px;
+    selection-background-color: {ACCENT_DEEP};
+}}
 QDoubleSpinBox:hover, QSpinBox:hover, QLineEdit:hover {{ border-color: #38404c; }}
 QDoubleSpinBox:focus, QSpinBox:focus, QLineEdit:focus {{ border-color: {ACCENT_DEEP}; }}
 QDoubleSpinBox:disabled, QSpinBox:disabled, QLineEdit:disabled {{ color: {FAINT}; }}
@@ -160,7 +172,9 @@ QProgressBar::chunk {{ background: {ACCENT}; border-radius: 4px; }}
 QScrollBar:vertical {{ background: transparent; width: 9px; margin: 2px; }}
 QScrollBar::handle:vertical {{ background: {RAISED}; border-radius: 3px; min-height: 28px; }}
 QScrollBar::handle:vertical:hover {{ background: #38404c; }}
-QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{ background: none; border: none; height: 0; }}
+QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{
+    background: none; border: none; height: 0;
+}}
 
 QFrame#banner {{ background: {CARD}; border: 1px solid {LINE}; border-left: 3px solid {ACCENT}; border-radius: 8px; }}
 QFrame#banner[tone="error"] {{ border-left: 3px solid {DANGER}; }}

@@ -28,6 +28,14 @@ if TYPE_CHECKING:
     from engine.scenes.material import Material
 
 _MARGIN = 12
+_NEED_OBJECT = (
+    ActionId.PLAY,
+    ActionId.STEP,
+    ActionId.RESET,
+    ActionId.RECORD,
+    ActionId.FRAME,
+    ActionId.SWAP_UP,
+)
 _TOOLS = (ActionId.TOOL_DRAG, ActionId.TOOL_PIN, ActionId.TOOL_CAMERA)
 
 
@@ -65,7 +73,12 @@ class MainWindow(QMainWindow):
 
     def show_object_name(self, name: str) -> None:
         """Put the object's name in the title."""
-        self.setWindowTitle(f"{name} – neurok" if name else "neurok")
+        self.setWindowTitle(f"{name} - neurok" if name else "neurok")
+
+    def enable_simulation(self, enabled: bool) -> None:
+        """Allow the actions that need an object."""
+        for identity in _NEED_OBJECT:
+            self.actions_by_id[identity].setEnabled(enabled)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Keep the cards over the view in their places when it changes its size."""

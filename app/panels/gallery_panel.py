@@ -44,13 +44,17 @@ class GalleryItem:
         title: words under its picture.
         path: mesh file.
         thumbnail: picture file, or None.
-        credit: source and licence, for the tool tip.
+        words: description, source and licence, for the tool tip.
+        anchor: how it is held, or empty.
+        material: name of what it is made of, or empty.
     """
 
     title: str
     path: Path
     thumbnail: Path | None
-    credit: str
+    words: str
+    anchor: str = ""
+    material: str = ""
 
 
 def read_gallery(folder: Path) -> tuple[GalleryItem, ...]:
@@ -70,9 +74,11 @@ def read_gallery(folder: Path) -> tuple[GalleryItem, ...]:
         picture = entry.get("thumbnail") or entry.get("picture")
         thumbnail = folder / str(picture) if picture else folder / "thumbnails" / f"{path.stem}.png"
         title = str(entry.get("title") or entry.get("name") or path.stem.replace("_", " ").title())
-        parts = (entry.get("author"), entry.get("licence") or entry.get("license"))
-        credit = ", ".join(str(part) for part in parts if part)
-        items.append(GalleryItem(title, path, thumbnail if thumbnail.is_file() else None, credit))
+        words = " ".join(str(entry[key]) for key in ("description", "licence") if entry.get(key))
+        picture = thumbnail if thumbnail.is_file() else None
+        items.append(
+            GalleryItem(title, path, picture, words, str(entry.get("anchor", "")), str(entry.get("material", "")))
+        )
     return tuple(items)
 
 
@@ -87,7 +93,7 @@ class GalleryTile(QAbstractButton):
         self._loaded = False
         self._hovered = False
         self.setText(item.title)
-        self.setToolTip(f"{item.title}\n{item.credit}".strip())
+        self.setToolTip(f"{item.title}\n{item.words}".strip())
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setMinimumSize(_TILE)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -129,7 +135,11 @@ class GalleryTile(QAbstractButton):
         picture = self._picture if not self._picture.isNull() else pixmap("box", theme.FAINT, 40)
         limit = picture_box.size() if not self._picture.isNull() else QSize(40, 40).toSizeF()
         # A thumbnail fills its box; the stand-in icon does not.
-        fit = Qt.AspectRatioMode.KeepAspectRatio if self._picture.isNull() else Qt.AspectRatioMode.KeepAspectRatioByExpanding
+        fit = (
+            Qt.AspectRatioMode.KeepAspectRatio
+            if self._picture.isNull()
+            else Qt.AspectRatioMode.KeepAspectRatioByExpanding
+        )
         scaled = picture.size().toSizeF().scaled(limit, fit)
         target = QRectF(0, 0, scaled.width(), scaled.height())
         target.moveCenter(picture_box.center())

@@ -56,19 +56,38 @@ class PhysicsPanel(QWidget):
         for key in self._presets:
             self._preset.addItem(key.replace("_", " ").capitalize(), key)
         self.stiffness = ValueSlider(
-            "Stiffness", low=0.2, high=30.0, unit="Hz", logarithmic=True, help_text="Frequency of the slowest vibration."
+            "Stiffness",
+            low=0.2,
+            high=30.0,
+            unit="Hz",
+            logarithmic=True,
+            help_text="Frequency of the slowest vibration.",
         )
         self.damping = ValueSlider(
             "Damping", low=0.0, high=1.5, help_text="Share of critical damping: at 1 it comes to rest without swinging."
         )
         self.joint_friction = ValueSlider(
-            "Inner friction", low=0.0, high=20.0, unit="m/s²", decimals=1, help_text="Resists bending and joint motion, as a stiff hinge does."
+            "Inner friction",
+            low=0.0,
+            high=20.0,
+            unit="m/s²",
+            decimals=1,
+            help_text="Resists bending and joint motion, as a stiff hinge does.",
         )
         self.friction = ValueSlider("Floor friction", low=0.0, high=1.5, help_text="Grip on the floor.")
-        self.bounce = ValueSlider("Bounce", low=0.0, high=0.95, help_text="Share of the speed kept when it hits the floor.")
-        self.gravity = ValueSlider("Gravity", low=0.0, high=20.0, unit="m/s²", help_text="9.81 on Earth, 1.62 on the Moon.")
+        self.bounce = ValueSlider(
+            "Bounce", low=0.0, high=0.95, help_text="Share of the speed kept when it hits the floor."
+        )
+        self.gravity = ValueSlider(
+            "Gravity", low=0.0, high=20.0, unit="m/s²", help_text="9.81 on Earth, 1.62 on the Moon."
+        )
         self.time_scale = ValueSlider(
-            "Time", low=0.01, high=1.0, unit="×", logarithmic=True, help_text="1 is real time; smaller is slow motion."
+            "Time",
+            low=0.01,
+            high=1.0,
+            unit="\N{MULTIPLICATION SIGN}",
+            logarithmic=True,
+            help_text="1 is real time; smaller is slow motion.",
         )
         self.anchor = ChoiceRow(_ANCHORS)
         self.floor = QCheckBox("Floor")
@@ -163,7 +182,7 @@ class PhysicsPanel(QWidget):
 
     def _show_preset(self) -> None:
         """Select the preset that equals the material, or an extra entry when it was changed by hand."""
-        key = next((key for key, preset in self._presets.items() if preset == self._material), _CUSTOM)
+        key = next((key for key, preset in self._presets.items() if self._equals(preset)), _CUSTOM)
         with QSignalBlocker(self._preset):
             extra = self._preset.findData(_CUSTOM)
             if key == _CUSTOM and extra < 0:
@@ -171,6 +190,10 @@ class PhysicsPanel(QWidget):
             elif key != _CUSTOM and extra >= 0:
                 self._preset.removeItem(extra)
             self._preset.setCurrentIndex(self._preset.findData(key))
+
+    def _equals(self, preset: Material) -> bool:
+        """Compare but for the density, which the engine fits to solids and shells."""
+        return self._material is not None and preset == self._material.model_copy(update={"density": preset.density})
 
 
 def _divider() -> QFrame:

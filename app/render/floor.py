@@ -109,7 +109,9 @@ class FloorShadow:
         tight = np.bincount(index, near, _TEXELS * _TEXELS).reshape(_TEXELS, _TEXELS) * scale
         wide = np.bincount(index, far, _TEXELS * _TEXELS).reshape(_TEXELS, _TEXELS) * scale
         spread = 0.03 * self._size / texel
-        cover = gaussian_filter(tight, spread, mode="constant") + 0.45 * gaussian_filter(wide, 3.0 * spread, mode="constant")
+        cover = gaussian_filter(tight, spread, mode="constant") + 0.45 * gaussian_filter(
+            wide, 3.0 * spread, mode="constant"
+        )
         alpha = _DARKEST * (1.0 - np.exp(-0.9 * cover))
         self._write(alpha)
         x0, x1 = centre[0] - reach, centre[0] + reach

@@ -26,7 +26,7 @@ class Overlays:
     """
 
     pins: Float[np.ndarray, "k 3"] | None = None
-    pull: tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]] | None = None
+    pull: tuple[Float[np.ndarray, 3], Float[np.ndarray, 3]] | None = None
 
 
 class OffscreenRenderer:
@@ -53,9 +53,9 @@ class OffscreenRenderer:
             multi_samples: samples for each pixel; smooth edges cost little when no one is waiting.
         """
         _prefer_surface_without_display()
-        import pyvista as pv  # noqa: PLC0415  (reads the environment when first imported)
+        import pyvista as pv
 
-        from app.render.stage import Stage  # noqa: PLC0415
+        from app.render.stage import Stage
 
         self.size = (int(size[0]), int(size[1]))
         self._plotter = pv.Plotter(off_screen=True, window_size=list(self.size), lighting="none")
@@ -72,9 +72,7 @@ class OffscreenRenderer:
             self._stage.camera = camera
         self._started = False
 
-    def image(
-        self, vertices: Float[np.ndarray, "n 3"], overlays: Overlays | None = None
-    ) -> UInt8[np.ndarray, "h w 3"]:
+    def image(self, vertices: Float[np.ndarray, "n 3"], overlays: Overlays | None = None) -> UInt8[np.ndarray, "h w 3"]:
         """Draw the object at simulation vertices [m], world, and return the picture, shape (h, w, 3)."""
         if not self._stage.update(np.asarray(vertices)):
             raise ValueError("vertices hold values that are not finite, so the picture cannot be drawn")

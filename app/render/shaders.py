@@ -24,7 +24,7 @@ OBJECT_LIGHT = """
   float nkFresnel = pow(1.0 - nkFacing, 4.0);
   float nkSheen = pow(max(dot(nkN, nkH), 0.0), specularPower) * specularIntensity;
   vec3 nkGlow = specularColorUniform * nkSheen * nkKey
-              + vec3(0.30, 0.36, 0.46) * nkFresnel * (0.35 + 0.65 * (0.5 + 0.5 * nkUp)) * (0.35 + 0.4 * specularIntensity);
+              + vec3(0.30, 0.36, 0.46) * nkFresnel * (0.675 + 0.325 * nkUp) * (0.35 + 0.4 * specularIntensity);
   vec3 nkAlbedo = diffuseColor * diffuseColor * (0.74 + 0.26 * diffuseColor);
   fragOutput0 = vec4(nkAlbedo * nkLight, opacity);
 """
@@ -67,6 +67,7 @@ FLOOR_LIGHT = """
   float nkAlpha = nkFade * (0.16 * nkGrid + nkPool);
   fragOutput0 = vec4(vec3(0.66, 0.74, 0.88), nkAlpha);
 """
+
 
 def install_object_light(actor: vtkActor) -> vtkUniforms:
     """Give an actor the studio light; returns the uniforms that hold the light directions in view axes."""

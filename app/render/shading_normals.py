@@ -8,6 +8,7 @@ normals from facet normals", 1999, discusses the weights), summed by a sparse ma
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -45,9 +46,7 @@ class ShadingNormals:
         shape = (int(group.max()) + 1, len(corners))
         self._sum = sparse.csr_matrix((ones, (rows, columns)), shape=shape, dtype=np.float32)
         self._triangles: Int[np.ndarray, "m 3"] = sim[corners]
-        self._groups: list[Int[np.ndarray, " v"]] = [
-            group[start:stop] for start, stop in zip(offsets[:-1], offsets[1:], strict=True)
-        ]
+        self._groups: list[Int[np.ndarray, " v"]] = [group[start:stop] for start, stop in pairwise(offsets)]
 
     def update(self, vertices: Float[np.ndarray, "n 3"]) -> list[Float[np.ndarray, "v 3"]]:
         """Return the unit normals of every part, shape (v, 3) each, for simulation vertices of shape (n, 3)."""

@@ -1,7 +1,8 @@
 """Which tool a press goes to: the table of gestures, in one place.
 
-Left on the object pulls it (or turns the camera, or sets a pin, by the chosen tool); left elsewhere orbits; middle pans;
-the wheel zooms; a double click sets or frees a pin; right and Escape cancel. The camera never moves while a pull is held.
+Left on the object pulls it (or turns the camera, or sets a pin, by the chosen tool); left elsewhere orbits; middle
+pans; the wheel zooms; a double click sets or frees a pin; right and Escape cancel. The camera never moves while a pull
+is held.
 """
 
 from __future__ import annotations

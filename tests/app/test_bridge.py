@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from app.bridge import Bridge
-from conftest import ListeningEngine
+from tests.app.conftest import ListeningEngine
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

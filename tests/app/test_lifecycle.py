@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import needs_display
+from tests.app.conftest import needs_display
 
 pytestmark = needs_display
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from PySide6.QtCore import QEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
-from conftest import ListeningEngine, ball, make_frame, make_loaded, standing
+from tests.app.conftest import ListeningEngine, ball, make_frame, make_loaded, standing
 application = QApplication([])
 from app.application import Workbench
 from app.settings import Settings
@@ -53,7 +53,7 @@ from pathlib import Path
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
-from conftest import ListeningEngine, ball, make_frame, make_loaded, standing
+from tests.app.conftest import ListeningEngine, ball, make_frame, make_loaded, standing
 application = QApplication([])
 from app.application import Workbench
 from app.settings import Settings
@@ -92,11 +92,10 @@ print("picked")
 
 def run(program: str, *arguments: str, timeout: float, **environment: str) -> str:
     """Run a program in a process of its own and return what it printed; anything on its error stream is a failure."""
-    paths = os.pathsep.join((str(ROOT), str(ROOT / "tests" / "app")))
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", program, *arguments],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": paths, **environment},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
         capture_output=True,
         text=True,
         timeout=timeout,

@@ -42,7 +42,7 @@ def test_empty_stage() -> None:
 
 def test_nearest_of_two_surfaces() -> None:
     """The occluded surface is not hit."""
-    vertices = np.concatenate((SQUARE, SQUARE + (0, 0, 2)))
+    vertices = np.concatenate((SQUARE, SQUARE + np.array((0.0, 0.0, 2.0))))
     faces = np.concatenate((SQUARE_FACES, SQUARE_FACES + 4))
     hit = pick_surface(vertices, faces, np.array((0.5, 0.4, 5.0)), DOWN)
     assert hit is not None

@@ -13,8 +13,8 @@ import trimesh
 
 from app.render.floor import grid_spacing
 from app.render.shading_normals import ShadingNormals
-from conftest import ball
 from engine.geometry.rest_shape import rest_shape_from_arrays
+from tests.app.conftest import ball
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,7 +42,13 @@ def test_pictures_without_a_display() -> None:
     """With DISPLAY unset a picture has the asked size, shows the object, and follows its vertices."""
     environment = {key: value for key, value in os.environ.items() if key not in ("DISPLAY", "WAYLAND_DISPLAY")}
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", PROGRAM],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert "drawn" in done.stdout

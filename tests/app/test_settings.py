@@ -10,7 +10,7 @@ from PySide6.QtCore import QByteArray, QSettings
 from PySide6.QtWidgets import QWidget
 
 from app.settings import Settings
-from conftest import ListeningEngine, needs_display
+from tests.app.conftest import ListeningEngine, needs_display
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -43,7 +43,8 @@ def test_window_place_comes_back(qtbot: QtBot, tmp_path: Path) -> None:
 
 POISONS = {
     "garbage": b"\x00\xff[[[=\n%%%",
-    "wrong types": b"[window]\ngeometry=banana\n[view]\nhud=@Variant(\\0\\0)\npanels=maybe\n[files]\nrecent=@Invalid()\n",
+    "wrong types": b"[window]\ngeometry=banana\n"
+    b"[view]\nhud=@Variant(\\0\\0)\npanels=maybe\n[files]\nrecent=@Invalid()\n",
     "strange paths": b"[files]\nrecent=/nowhere/\\x0\\x1, , ../../../../, 17\n[folders]\nopen=/nowhere\n",
 }
 

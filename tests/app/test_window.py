@@ -11,8 +11,8 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 
-from conftest import ListeningEngine, ball, make_frame, make_loaded, needs_display, standing
 from engine.runtime import messages
+from tests.app.conftest import ListeningEngine, ball, make_frame, make_loaded, needs_display, standing
 
 if TYPE_CHECKING:
     from pathlib import Path

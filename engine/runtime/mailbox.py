@@ -1,8 +1,8 @@
 """The one file with locks: commands to the engine's thread, events and the newest frame from it.
 
 Commands stay in order. A newer setting of the same kind takes the place of an older one only if that is the last in the
-queue, so that it never jumps over a grab, a release or a reset. Events stay in order and none is lost. Of the frames the
-newest wins. The receiver is woken at most once before it comes to look, however much arrives in the meantime.
+queue, so that it never jumps over a grab, a release or a reset. Events stay in order and none is lost. Of the frames
+the newest wins. The receiver is woken at most once before it comes to look, however much arrives in the meantime.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Mailbox:
     def wait(self, timeout: float | None) -> None:
         """Wait for a command or the end, at most ``timeout`` seconds; None waits for as long as it takes."""
         with self._arrived:
-            self._arrived.wait_for(lambda: self._commands or self._closed, timeout)
+            self._arrived.wait_for(lambda: bool(self._commands) or self._closed, timeout)
 
     def publish(self, events: Sequence[Event] = (), frame: Frame | None = None) -> None:
         """Leave events and a frame for the window, and wake it unless it is on its way already."""

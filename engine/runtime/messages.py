@@ -7,20 +7,18 @@ generation, which grows with each load and each reset, so that a receiver can dr
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
+from engine.geometry.rest_shape import RestShape, UpAxis
 from engine.scenes.conditions import Condition
 from engine.scenes.material import Anchor, Material
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from engine.clips.clip import Clip
-    from engine.geometry.mesh_reader import UpAxis
-    from engine.geometry.rest_shape import RestShape
 
 Vector = tuple[float, float, float]
 
@@ -36,6 +34,7 @@ class LoadMesh:
         up: its up axis; None lets the reader decide.
         anchor, material: wanted (material: a preset's name); None lets the object suggest.
         metres_per_unit: size of the unit frame's unit [m].
+        height: of its lowest point above the floor, from where it begins at rest [m].
     """
 
     path: Path
@@ -43,6 +42,7 @@ class LoadMesh:
     anchor: Anchor | None = None
     material: str | None = None
     metres_per_unit: float = 0.5
+    height: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class PinPoint:
 
 @dataclass(frozen=True, slots=True)
 class Unpin:
-    """Free one pin by its index in the newest frame."""
+    """Free one pin, by its number in the frames."""
 
     index: int
 
@@ -138,7 +138,13 @@ class StepOnce:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """Put the object back to its beginning; pins and grab are freed, material and anchor stay."""
+    """Put the object back to its beginning; pins and grab are freed, material and anchor stay.
+
+    Attributes:
+        height: of its lowest point above the floor [m]; None: as before.
+    """
+
+    height: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +201,7 @@ class FramePins:
 
     Attributes:
         points: where the pins are, world [m], shape (k, 3).
-        indices: the numbers to unpin them by, shape (k,).
+        indices: the numbers to unpin them by, shape (k,); a number is not used twice in a run.
     """
 
     points: Float[np.ndarray, "k 3"]

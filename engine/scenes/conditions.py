@@ -69,7 +69,7 @@ class TimedPull(_Timed):
     offset: Triple
 
     @model_validator(mode="after")
-    def _lets_go(self) -> Self:
+    def _lets_go(self) -> TimedPull:
         if self.end is None:
             raise ValueError("a pull needs an end: the hand reaches its offset then")
         return self

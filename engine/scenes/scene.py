@@ -55,7 +55,8 @@ def read_scene(path: Path) -> Scene:
         raise SceneError(f"{path.name} is not a scene: {place}: {first['msg']}.") from problem
     if scene.version > SCENE_VERSION:
         raise SceneError(
-            f"{path.name} has scene version {scene.version}; this program reads up to {SCENE_VERSION}. Update the program."
+            f"{path.name} has scene version {scene.version}; this program reads up to {SCENE_VERSION}. "
+            "Update the program."
         )
     return scene
 

@@ -16,7 +16,6 @@ from torch import Tensor
 
 from engine.dynamics.elasticity import ElasticGraph, Elasticity, build_elastic_graph
 from engine.geometry.surface import farthest_points
-from engine.kinematics.blending import DrivenPoints
 from engine.kinematics.object_kinematics import ObjectKinematics
 from engine.scenes.material import Material
 
@@ -32,14 +31,33 @@ class Shape:
     Attributes:
         graph: elastic edges.
         candidates: vertices that may touch the floor, evenly spread, shape (c,).
-        stiffness_modes: generalized eigenvalues and eigenvectors of the unit elasticity against the unit mass at rest.
-        base_bottom, base_top: samples of the lowest and highest band, and their RMS motion in the prior.
+        stiffness: Hessian of the unit elasticity at rest, shape (r, r).
+        mass_matrix: M at rest for a total mass of one, unit frame, shape (d, d).
+        samples_jacobian: transposed Jacobian of the samples at rest, unit frame, shape (d, 3p).
+        bands: samples of the lowest and of the highest band, each with its RMS motion in the prior.
     """
 
     graph: ElasticGraph
     candidates: Int[np.ndarray, " c"]
-    stiffness_values: Float64[np.ndarray, " r"]
-    bands: tuple[tuple[Int[np.ndarray, " b"], float], tuple[Int[np.ndarray, " b"], float]]
+    stiffness: Float64[np.ndarray, "r r"]
+    mass_matrix: Float64[np.ndarray, "d d"]
+    samples_jacobian: Float64[np.ndarray, "d p3"]
+    bands: tuple[tuple[Int[np.ndarray, " b"], float], tuple[Int[np.ndarray, " c"], float]]
+
+    def stiffness_values(self, held: Float64[np.ndarray, "h p3"] | None = None) -> Float64[np.ndarray, " r"]:
+        """Return the eigenvalues of the unit elasticity against the mass, ascending.
+
+        Args:
+            held: functionals of the samples that an anchor holds; None for an object that flies free.
+        """
+        d, r = len(self.mass_matrix), len(self.stiffness)
+        rows = np.eye(6, d) @ self.mass_matrix if held is None else held @ self.samples_jacobian.T
+        # Motions that the anchor allows; free ones carry no momentum, which leaves them the relative mass.
+        allowed = scipy.linalg.null_space(rows)[:, : max(r, 1)] if r else np.zeros((d, 0))
+        full = np.zeros((d, d))
+        full[6:, 6:] = self.stiffness
+        mass = allowed.T @ self.mass_matrix @ allowed
+        return np.asarray(scipy.linalg.eigh(allowed.T @ full @ allowed, mass, eigvals_only=True))
 
 
 def describe_shape(kinematics: ObjectKinematics) -> Shape:
@@ -54,13 +72,16 @@ def describe_shape(kinematics: ObjectKinematics) -> Shape:
         candidates = np.sort(subset[pick])
     else:
         candidates = np.arange(count)
-    values = np.zeros(0)
-    if kinematics.k_q:
-        handles = kinematics.handles_with_tangents(np.zeros(kinematics.k_q))
-        rest = torch.as_tensor(kinematics.sample_points, dtype=kinematics.dtype)
-        driven = kinematics.points(handles, kinematics.sample_weights, rest)
-        _, jacobian = Elasticity(graph).residuals(driven)
-        values = scipy.linalg.eigh(jacobian @ jacobian.T, relative_mass(kinematics, driven), eigvals_only=True)
+    rest = torch.as_tensor(kinematics.sample_points, dtype=kinematics.dtype)
+    driven = kinematics.points(
+        kinematics.handles_with_tangents(np.zeros(kinematics.k_q)), kinematics.sample_weights, rest
+    )
+    _, jacobian = Elasticity(graph).residuals(driven)
+    tangents = driven.position_tangents.transpose(0, 1).double().numpy()
+    points = kinematics.mass_points
+    mass_tangents = np.matmul(points.combination, tangents)
+    mass_matrix = full_mass_matrix(points.combination @ kinematics.sample_points, mass_tangents, points.mass)
+    mass_matrix[6:, 6:] = regularised(mass_matrix[6:, 6:])
     z = kinematics.sample_points[:, 2]
     motion = (kinematics.prior.positions - torch.as_tensor(kinematics.sample_points)).square().sum(-1).mean(0).sqrt()
     band = max(0.06 * float(np.ptp(z)), 0.02)
@@ -68,17 +89,8 @@ def describe_shape(kinematics: ObjectKinematics) -> Shape:
     for height in (z - z.min(), z.max() - z):
         chosen = np.flatnonzero(height <= max(band, float(np.sort(height)[min(7, len(z) - 1)])))
         bands.append((chosen, float(motion[torch.as_tensor(chosen)].mean())))
-    return Shape(graph, candidates, np.maximum(values, 0.0), (bands[0], bands[1]))
-
-
-def relative_mass(kinematics: ObjectKinematics, driven: DrivenPoints) -> Float64[np.ndarray, "r r"]:
-    """Return M_rel for a total mass of one, unit frame: what ``q`` moves beyond the best rigid motion."""
-    points = kinematics.mass_points
-    x = points.combination @ driven.positions.double().numpy()
-    tangents = np.einsum("mp,pkd->kmd", points.combination, driven.position_tangents.double().numpy())
-    generalized = full_mass_matrix(x - points.mass @ x, tangents, points.mass)
-    rel = generalized[6:, 6:] - generalized[6:, :6] @ np.linalg.solve(generalized[:6, :6], generalized[:6, 6:])
-    return regularised(0.5 * (rel + rel.T))
+    samples_jacobian = generalized_jacobian(kinematics.sample_points, tangents)
+    return Shape(graph, candidates, jacobian @ jacobian.T, mass_matrix, samples_jacobian, (bands[0], bands[1]))
 
 
 def full_mass_matrix(
@@ -114,8 +126,18 @@ def regularised(matrix: Float64[np.ndarray, "r r"]) -> Float64[np.ndarray, "r r"
 class Body:
     """An object with a material: masses, stiffness, damping and friction as the integrator uses them."""
 
-    def __init__(self, kinematics: ObjectKinematics, shape: Shape, material: Material, metres_per_unit: float) -> None:
-        """Scale the object to SI units and set its stiffness from the material's frequency."""
+    def __init__(
+        self,
+        kinematics: ObjectKinematics,
+        shape: Shape,
+        material: Material,
+        metres_per_unit: float,
+        held: Float64[np.ndarray, "h p3"] | None = None,
+    ) -> None:
+        """Scale the object to SI units and set its stiffness from the material's frequency.
+
+        ``held`` are the functionals of the samples that an anchor holds: the frequency is that of the object as held.
+        """
         self.kinematics, self.shape, self.material, self.scale = kinematics, shape, material, metres_per_unit
         self.size = kinematics.rest.size * metres_per_unit
         power = 3 if kinematics.rest.solid else 2
@@ -135,7 +157,7 @@ class Body:
         self.stiffness = self.prior_stiffness = 0.0
         if self.k_q:
             unit_mass = self.mass * metres_per_unit**2
-            reference = self._reference_eigenvalue()
+            reference = self._reference_eigenvalue(shape.stiffness_values(held))
             self.stiffness = (1.0 - material.prior_weight) * omega**2 * unit_mass / reference
             mean_mass = float((kinematics.reduction.rms_motion.double() ** 2).mean()) * unit_mass
             self.prior_stiffness = material.prior_weight * omega**2 * mean_mass
@@ -145,12 +167,11 @@ class Body:
         # A rest shape outside the learned range still has some room to move.
         self.range_radius = max(kinematics.range_radius, 1.25 * start)
 
-    def _reference_eigenvalue(self) -> float:
+    def _reference_eigenvalue(self, values: Float64[np.ndarray, " r"]) -> float:
         """Return the unit stiffness of the mode that the material's frequency speaks of.
 
         It is the softest mode of an elastic object. Where dry friction holds joints, the softest modes are the joints
         themselves, so the stiffest mode is taken: the frequency then says how rigid the parts are.
         """
-        values = self.shape.stiffness_values
         chosen = values[-1] if self.material.dry_friction > 0 else values[0]
         return float(max(chosen, 1e-3 * values[-1], 1e-12))

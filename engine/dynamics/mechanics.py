@@ -33,6 +33,8 @@ from engine.scenes.material import Anchor, Material
 # The base of a standing object gives way a little under a hard knock; a fixed one does not.
 STANDING_FREQUENCY = 400.0
 CONTACT_ROUNDS = 3
+# What hangs from its top does not touch the floor, by this share of size.
+HANGING_CLEARANCE = 0.15
 STANDARD_GRAVITY = 9.81  # m/s^2, under which an anchored object took the shape it has in its file
 
 
@@ -70,8 +72,10 @@ class Mechanics:
         self.kinematics, self.material, self.anchor = kinematics, material, anchor
         self.gravity, self.floor, self.metres_per_unit = gravity, floor, metres_per_unit
         self._shape = describe_shape(kinematics) if shape is None else shape
-        self.body = Body(kinematics, self._shape, material, metres_per_unit)
-        self._base = self._base_samples() if anchor is not Anchor.FREE else np.zeros(0, dtype=np.int64)
+        self._hanging, base = self._choose_base()
+        self._base = base if anchor is not Anchor.FREE else np.zeros(0, dtype=np.int64)
+        held = self._base_rows() if self._base.size else None
+        self.body = Body(kinematics, self._shape, material, metres_per_unit, held)
         self._prestress, self._support = np.zeros(self.body.k_q), np.zeros(6)
         self._touchable = self._touchable_candidates()
         self._touchable_rows = candidate_rows(self.body, self._touchable)
@@ -86,7 +90,7 @@ class Mechanics:
     @property
     def size(self) -> float:
         """Bounding-box diagonal of the rest shape [m]."""
-        return self.body.size
+        return self.kinematics.rest.size * self.metres_per_unit
 
     def with_material(self, material: Material) -> Mechanics:
         """Return the same object with another material."""
@@ -117,8 +121,10 @@ class Mechanics:
 
     def rest_state(self, *, height: float = 0.0) -> State:
         """Return the object at rest, its lowest point ``height`` [m] above the floor's contact margin."""
-        k = self.body.k_q
+        k = 0 if self.material.name == "rigid" else self.kinematics.k_q
         low = float(np.asarray(self.kinematics.rest.vertices)[:, 2].min()) * self.metres_per_unit
+        if self._hanging and self._base.size:
+            height += HANGING_CLEARANCE * self.size
         p = np.array([0.0, 0.0, height + MARGIN * self.size - low])
         zero = np.zeros(3)
         return State(0.0, p, np.eye(3), np.zeros(k), zero, zero, np.zeros(k), np.zeros(k))
@@ -326,9 +332,7 @@ class Mechanics:
         relative = np.zeros((r, r))
         damping = np.zeros((r, r))
         if r:
-            rigid = start.mass_matrix[:6, :6]
-            cross = start.mass_matrix[6:, :6]
-            relative = start.mass_matrix[6:, 6:] - cross @ np.linalg.solve(rigid, cross.T)
+            relative = self._relative_mass(start)
             _, jacobian = start.elastic
             ratio = self.material.damping_ratio
             stiffness = body.stiffness * (jacobian @ jacobian.T) + body.prior_stiffness * np.eye(r)
@@ -358,6 +362,17 @@ class Mechanics:
             held_before = np.asarray(loads.grab.point.barycentric) @ before[c : c + 3]
             terms = replace(terms, grab_before=held_before)
         return self._with_constraints(terms, loads, start), start
+
+    def _relative_mass(self, start: Evaluation) -> Float64[np.ndarray, "r r"]:
+        """Return the mass matrix of q alone: beside the best rigid motion, or beside the base if that is held."""
+        mass = start.mass_matrix
+        if self._base.size:
+            rows = self._base_rows() @ start.samples_jacobian.reshape(len(mass), -1).T
+            follows = -np.linalg.lstsq(rows[:, :6], rows[:, 6:], rcond=1e-9)[0]
+        else:
+            follows = -np.linalg.solve(mass[:6, :6], mass[:6, 6:])
+        motion = np.concatenate((follows, np.eye(len(mass) - 6)))
+        return motion.T @ mass @ motion
 
     def _with_constraints(self, terms: StepTerms, loads: Loads, start: Evaluation) -> StepTerms:
         """Add the springs of the anchor and of the pins."""
@@ -442,11 +457,11 @@ class Mechanics:
         reach = friction_reach(self.body)
         return q - slide * min(1.0, reach / max(distance, 1e-12))
 
-    def _base_samples(self) -> Int[np.ndarray, " b"]:
+    def _choose_base(self) -> tuple[bool, Int[np.ndarray, " b"]]:
         """Choose the region that an anchored object is held by: its lowest band, or the highest for hanging sheets."""
         (bottom, bottom_motion), (top, top_motion) = self._shape.bands
         hanging = not self.kinematics.rest.solid and top_motion < 0.7 * bottom_motion
-        return top if hanging else bottom
+        return hanging, top if hanging else bottom
 
     def _touchable_candidates(self) -> Int[np.ndarray, " c"]:
         """Leave out the base of an anchored object: its anchor stands for the floor there."""

@@ -88,9 +88,7 @@ def dual_quaternion_about(
 def dual_multiply(a: Float[Tensor, "*n 8"], b: Float[Tensor, "*m 8"]) -> Float[Tensor, "*k 8"]:
     """Return the product ``a b``: first ``b`` is applied, then ``a``."""
     ar, ad, br, bd = a[..., :4], a[..., 4:], b[..., :4], b[..., 4:]
-    return torch.cat(
-        (quaternion_multiply(ar, br), quaternion_multiply(ar, bd) + quaternion_multiply(ad, br)), -1
-    )
+    return torch.cat((quaternion_multiply(ar, br), quaternion_multiply(ar, bd) + quaternion_multiply(ad, br)), -1)
 
 
 def dual_inverse(a: Float[Tensor, "*n 8"]) -> Float[Tensor, "*n 8"]:

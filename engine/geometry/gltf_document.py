@@ -84,32 +84,18 @@ class Document:
         joints: list[int] = skin["joints"]
         inverse = np.tile(np.eye(4), (len(joints), 1, 1))
         if "inverseBindMatrices" in skin:
-            inverse = (
-                self._accessor(skin["inverseBindMatrices"]).reshape(-1, 4, 4).transpose(0, 2, 1)
-            )
+            inverse = self._accessor(skin["inverseBindMatrices"]).reshape(-1, 4, 4).transpose(0, 2, 1)
         try:
-            places = np.stack(
-                [np.asarray(scene.graph[str(joint)][0], np.float64) for joint in joints]
-            )
+            places = np.stack([np.asarray(scene.graph[str(joint)][0], np.float64) for joint in joints])
         except (KeyError, ValueError):
-            self.notes.append(
-                "A skin whose joints are outside the scene was left in the pose of its vertices."
-            )
+            self.notes.append("A skin whose joints are outside the scene was left in the pose of its vertices.")
             return None
-        sets = [
-            k for k in range(4) if f"{_JOINTS}{k}" in attributes and f"{_WEIGHTS}{k}" in attributes
-        ]
-        index = np.concatenate(
-            [np.asarray(attributes[f"{_JOINTS}{k}"], np.int64) for k in sets], axis=1
-        )
-        weight = np.concatenate(
-            [np.asarray(attributes[f"{_WEIGHTS}{k}"], np.float64) for k in sets], axis=1
-        )
+        sets = [k for k in range(4) if f"{_JOINTS}{k}" in attributes and f"{_WEIGHTS}{k}" in attributes]
+        index = np.concatenate([np.asarray(attributes[f"{_JOINTS}{k}"], np.int64) for k in sets], axis=1)
+        weight = np.concatenate([np.asarray(attributes[f"{_WEIGHTS}{k}"], np.float64) for k in sets], axis=1)
         total = weight.sum(axis=1, keepdims=True)
         # A vertex without weights follows its first joint, as in common viewers.
-        weight = np.where(
-            total > 0, weight / np.where(total > 0, total, 1.0), np.eye(1, weight.shape[1])
-        )
+        weight = np.where(total > 0, weight / np.where(total > 0, total, 1.0), np.eye(1, weight.shape[1]))
         return np.einsum("vk,vkij->vij", weight, (places @ inverse[: len(joints)])[index])
 
     def _accessor(self, number: int) -> Float[np.ndarray, "c w"]:
@@ -173,10 +159,7 @@ def _split(path: Path) -> tuple[bytes, bytes | None]:
         message = f"{path.name} is GLB version {version}; export it as glTF 2.0."
         raise MeshError(message)
     if length > len(data):
-        message = (
-            f"{path.name} is cut off: {len(data)} of {length} bytes are there. "
-            "Export or download it again."
-        )
+        message = f"{path.name} is cut off: {len(data)} of {length} bytes are there. Export or download it again."
         raise MeshError(message)
     text, at = data[20 : 20 + size], 20 + size
     while at + 8 <= len(data):
@@ -191,15 +174,10 @@ def _refuse_encodings(document: Document) -> None:
     header, name = document.header, document.path.name
     for extension in header.get("extensionsRequired", []):
         if extension in _REFUSED:
-            message = (
-                f"{name} cannot be opened: {_REFUSED[extension]} ({extension}). "
-                "Export it again without that."
-            )
+            message = f"{name} cannot be opened: {_REFUSED[extension]} ({extension}). Export it again without that."
             raise MeshError(message)
         if not extension.startswith(_HARMLESS):
-            document.notes.append(
-                f"The file asks for {extension}, which is not supported; it may look different."
-            )
+            document.notes.append(f"The file asks for {extension}, which is not supported; it may look different.")
     accessors = header.get("accessors", [])
     for mesh in header.get("meshes", []):
         for primitive in mesh["primitives"]:
@@ -208,33 +186,19 @@ def _refuse_encodings(document: Document) -> None:
                 continue
             accessor = accessors[position]
             if "sparse" in accessor or "bufferView" not in accessor:
-                message = (
-                    f"{name} stores positions in a sparse or compressed way. "
-                    "Export it again without that."
-                )
+                message = f"{name} stores positions in a sparse or compressed way. Export it again without that."
                 raise MeshError(message)
 
 
 def _refuse_missing_files(document: Document) -> None:
     for buffer in document.header.get("buffers", []):
         uri = buffer.get("uri")
-        if (
-            uri
-            and not uri.startswith("data:")
-            and not (document.path.parent / unquote(uri)).is_file()
-        ):
-            message = (
-                f"{document.path.name} needs the file {unquote(uri)} beside it, which is missing; "
-                "copy it there."
-            )
+        if uri and not uri.startswith("data:") and not (document.path.parent / unquote(uri)).is_file():
+            message = f"{document.path.name} needs the file {unquote(uri)} beside it, which is missing; copy it there."
             raise MeshError(message)
     for image in document.header.get("images", []):
         uri = image.get("uri")
-        if (
-            uri
-            and not uri.startswith("data:")
-            and not (document.path.parent / unquote(uri)).is_file()
-        ):
+        if uri and not uri.startswith("data:") and not (document.path.parent / unquote(uri)).is_file():
             document.notes.append(f"The image {unquote(uri)} is missing; its texture is left out.")
 
 
@@ -263,18 +227,12 @@ def _prepare(document: Document) -> None:
             kept = {key: given[key] for key in ("POSITION", "NORMAL", "COLOR_0") if key in given}
             texture: dict[str, Any] = {}
             if "material" in primitive:
-                texture = (
-                    materials[primitive["material"]]
-                    .get("pbrMetallicRoughness", {})
-                    .get("baseColorTexture", {})
-                )
+                texture = materials[primitive["material"]].get("pbrMetallicRoughness", {}).get("baseColorTexture", {})
             uv = given.get(f"TEXCOORD_{texture.get('texCoord', 0)}")
             if uv is not None:
                 kept["TEXCOORD_0"] = uv
             if "KHR_texture_transform" in texture.get("extensions", {}):
-                document.notes.append(
-                    "A texture is moved or scaled by the file (KHR_texture_transform); ignored."
-                )
+                document.notes.append("A texture is moved or scaled by the file (KHR_texture_transform); ignored.")
             for k in range(4):
                 if f"JOINTS_{k}" in given and f"WEIGHTS_{k}" in given:
                     kept[f"{_JOINTS}{k}"] = given[f"JOINTS_{k}"]

@@ -35,11 +35,7 @@ class ImageStore:
         """Return the pixels of a PIL image, first row at the top; ``None`` if absent or damaged."""
         if image is None:
             return None
-        mode = (
-            "RGBA"
-            if alpha and (image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info)
-            else "RGB"
-        )
+        mode = "RGBA" if alpha and (image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info) else "RGB"
         key = (id(image), mode)
         if key not in self._known:
             try:
@@ -67,9 +63,7 @@ def read_appearance(mesh: Any, images: ImageStore, *, linear_colors: bool) -> Ap
         return Appearance()
     if visual.kind in ("vertex", "face"):
         rgba = np.asarray(visual.vertex_colors, np.uint8)
-        return Appearance(
-            colors=_displayed(rgba, linear=linear_colors), base_color=(1.0, 1.0, 1.0, 1.0)
-        )
+        return Appearance(colors=_displayed(rgba, linear=linear_colors), base_color=(1.0, 1.0, 1.0, 1.0))
     if visual.kind != "texture":
         return Appearance()
     uv = getattr(visual, "uv", None)
@@ -173,9 +167,7 @@ def _unit_rgba(value: Any) -> np.ndarray:
 
 
 def _to_srgb(linear: np.ndarray) -> np.ndarray:
-    return np.where(
-        linear <= 0.0031308, 12.92 * linear, 1.055 * np.maximum(linear, 1e-9) ** (1 / 2.4) - 0.055
-    )
+    return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * np.maximum(linear, 1e-9) ** (1 / 2.4) - 0.055)
 
 
 def _four(color: np.ndarray) -> tuple[float, float, float, float]:

@@ -154,9 +154,7 @@ def _load_scene(path: Path, suffix: str, document: Document | None) -> Any:
     load = cast("Any", trimesh.load_scene)  # pyright: ignore[reportUnknownMemberType]
     if document is None:
         return load(str(path), process=False)
-    return load(
-        document.stream(), file_type=suffix[1:], resolver=FilePathResolver(str(path)), process=False
-    )
+    return load(document.stream(), file_type=suffix[1:], resolver=FilePathResolver(str(path)), process=False)
 
 
 def _reason(error: Exception) -> str:
@@ -164,15 +162,11 @@ def _reason(error: Exception) -> str:
     return text[:120] if text else type(error).__name__
 
 
-def _collect(
-    scene: Any, path: Path, document: Document | None, notes: list[str]
-) -> list[SourcePart]:
+def _collect(scene: Any, path: Path, document: Document | None, notes: list[str]) -> list[SourcePart]:
     """Return the surfaces of a scene in the file's frame, one for each place and material."""
     parts: list[SourcePart] = []
     images = ImageStore()
-    others = {
-        type(geometry).__name__ for geometry in scene.geometry.values() if not _is_surface(geometry)
-    }
+    others = {type(geometry).__name__ for geometry in scene.geometry.values() if not _is_surface(geometry)}
     nodes = list(scene.graph.nodes_geometry)
     if document is not None:
         # trimesh names the frames of one mesh's materials at random; the file's own order does not
@@ -183,15 +177,10 @@ def _collect(
         transform, name = scene.graph[node]
         geometry = scene.geometry[name]
         if _is_surface(geometry):
-            parts.append(
-                _placed(geometry, np.asarray(transform, np.float64), scene, node, document, images)
-            )
+            parts.append(_placed(geometry, np.asarray(transform, np.float64), scene, node, document, images))
     if not parts:
         if "PointCloud" in others:
-            message = (
-                f"{path.name} holds points without triangles; "
-                "reconstruct a surface from them first."
-            )
+            message = f"{path.name} holds points without triangles; reconstruct a surface from them first."
         elif others:
             message = f"{path.name} holds only lines, no triangles; export it as a surface mesh."
         else:
@@ -245,9 +234,7 @@ def _placed(
     uv = look.uv
     if uv is not None and "TEXCOORD_0" in scales:
         # trimesh turned v upside down before the scale; undo, scale, turn again.
-        uv = np.stack(
-            (uv[:, 0] * scales["TEXCOORD_0"], 1.0 - (1.0 - uv[:, 1]) * scales["TEXCOORD_0"]), 1
-        )
+        uv = np.stack((uv[:, 0] * scales["TEXCOORD_0"], 1.0 - (1.0 - uv[:, 1]) * scales["TEXCOORD_0"]), 1)
     return SourcePart(
         vertices,
         faces,

@@ -185,9 +185,7 @@ class ModalPoser:
         self._edges_per_element = len(pairs)
         e, c = len(self._edge), len(cage.nodes)
         rows = np.repeat(np.arange(e), 2)
-        self._difference = sp.csr_matrix(
-            (np.tile([1.0, -1.0], e), (rows, self._edge.ravel())), shape=(e, c)
-        )
+        self._difference = sp.csr_matrix((np.tile([1.0, -1.0], e), (rows, self._edge.ravel())), shape=(e, c))
         self._held = modes.fixed.copy()
         if not self._held.any():
             self._held[0] = True

@@ -264,10 +264,7 @@ def _clean(parts: Sequence[SourcePart]) -> _Surface:
     faces = sim_index[corners]
     drawn = has_area(positions, faces, size)
     if not drawn.any():
-        message = (
-            "No triangle of it has an area; "
-            "export the surface again, larger or nearer to the origin."
-        )
+        message = "No triangle of it has an area; export the surface again, larger or nearer to the origin."
         raise MeshError(message)
     faces = faces[drawn]
     # Vertices that only degenerate triangles had are dropped, so that every vertex moves with some
@@ -294,19 +291,14 @@ def _joined(
     offset = 0
     for part in parts:
         if len(part.faces) and (part.faces.min() < 0 or part.faces.max() >= len(part.vertices)):
-            message = (
-                "Its triangles refer to vertices that are not there; "
-                "it is damaged or cut off, export it again."
-            )
+            message = "Its triangles refer to vertices that are not there; it is damaged or cut off, export it again."
             raise MeshError(message)
         vertices.append(np.asarray(part.vertices, np.float64))
         faces.append(part.faces.astype(np.int64) + offset)
         offset += len(part.vertices)
     corners = np.concatenate(faces)
     if len(corners) == 0:
-        message = (
-            "It has no triangles; open a surface mesh, or build a surface from the points first."
-        )
+        message = "It has no triangles; open a surface mesh, or build a surface from the points first."
         raise MeshError(message)
     return np.concatenate(vertices), corners
 
@@ -322,9 +314,7 @@ def _checked_size(points: Float[np.ndarray, "n 3"]) -> float:
         raise MeshError(message)
     diagonal = float(np.linalg.norm(np.ptp(points, axis=0)))
     if not 0.0 < diagonal < np.inf:
-        message = (
-            "All its vertices lie at one place, so it has no size; check the scale of the export."
-        )
+        message = "All its vertices lie at one place, so it has no size; check the scale of the export."
         raise MeshError(message)
     return diagonal
 

@@ -50,9 +50,7 @@ def crease_normals(
     next_of = (np.arange(3 * m) + m) % (3 * m)
     along = corner[one] == corner[two]
     rows = np.concatenate((one, next_of[one]))
-    columns = np.concatenate(
-        (np.where(along, two, next_of[two]), np.where(along, next_of[two], two))
-    )
+    columns = np.concatenate((np.where(along, two, next_of[two]), np.where(along, next_of[two], two)))
     fan = linked(rows, columns, 3 * m)
     summed = np.stack([np.bincount(fan, np.tile(cross[:, d], 3)) for d in range(3)], axis=1)
     # A fan that crosses a texture seam shares its normal but keeps the seam's two render vertices.
@@ -62,7 +60,7 @@ def crease_normals(
     # Numbered in the vertices' own order, so that a mesh without creases keeps its numbering.
     triangle_order = np.argsort(identity, kind="stable")
     numbered, first = number_by_first(key[triangle_order])
-    index = np.empty(3 * m, np.int64)
+    index = np.zeros(3 * m, np.int64)
     index[triangle_order] = numbered
     chosen = triangle_order[first]
     return index.reshape(3, m).T, render[chosen], summed[fan[chosen]]
@@ -79,7 +77,5 @@ def facing(
     cross = np.cross(b - a, c - a)
     agreement = np.zeros(len(normals))
     for k in range(3):
-        agreement += np.bincount(
-            faces[:, k], np.einsum("md,md->m", cross, normals[faces[:, k]]), len(normals)
-        )
+        agreement += np.bincount(faces[:, k], np.einsum("md,md->m", cross, normals[faces[:, k]]), len(normals))
     return np.where(agreement[:, None] < 0, -normals, normals)

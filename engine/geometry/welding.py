@@ -17,9 +17,7 @@ from scipy.spatial import KDTree  # pyright: ignore[reportMissingTypeStubs]
 _FLAT = 1e-7
 
 
-def weld(
-    points: Float[np.ndarray, "v 3"], tolerance: float
-) -> tuple[Int[np.ndarray, " v"], Int[np.ndarray, " n"]]:
+def weld(points: Float[np.ndarray, "v 3"], tolerance: float) -> tuple[Int[np.ndarray, " v"], Int[np.ndarray, " n"]]:
     """Join points that lie within ``tolerance`` of one another.
 
     Args:
@@ -34,7 +32,7 @@ def weld(
     ordered = points[order]
     starts = np.ones(len(points), bool)
     np.any(ordered[1:] != ordered[:-1], axis=1, out=starts[1:])
-    exact = np.empty(len(points), np.int64)
+    exact = np.zeros(len(points), np.int64)
     exact[order] = np.cumsum(starts) - 1
     distinct = ordered[starts]
     tree = cast("Any", KDTree(distinct, balanced_tree=False, compact_nodes=False))
@@ -51,22 +49,18 @@ def number_by_first(
     """Renumber labels 0..n-1 by first appearance; also return where each first appears."""
     _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
     order = np.argsort(first, kind="stable")
-    rank = np.empty(len(order), np.int64)
+    rank = np.zeros(len(order), np.int64)
     rank[order] = np.arange(len(order))
     return rank[inverse.reshape(-1)], first[order]
 
 
-def has_area(
-    points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], size: float
-) -> Bool[np.ndarray, " m"]:
+def has_area(points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], size: float) -> Bool[np.ndarray, " m"]:
     """Return which triangles have three different vertices and, for this size, some height."""
     a, b, c = faces.T
     one, two = points[b] - points[a], points[c] - points[a]
     cross = np.cross(one, two)
     third = two - one
-    longest = np.sqrt(
-        np.max([np.einsum("md,md->m", edge, edge) for edge in (one, two, third)], axis=0)
-    )
+    longest = np.sqrt(np.max([np.einsum("md,md->m", edge, edge) for edge in (one, two, third)], axis=0))
     height = np.sqrt(np.einsum("md,md->m", cross, cross)) / np.where(longest > 0, longest, 1.0)
     return (a != b) & (b != c) & (c != a) & (height > _FLAT * size)
 
@@ -103,9 +97,7 @@ def edge_keys(faces: Int[np.ndarray, "m 3"]) -> Int[np.ndarray, " 3*m"]:
     return np.minimum(one, two) * (int(wide.max()) + 1) + np.maximum(one, two)
 
 
-def linked(
-    one: Int[np.ndarray, " e"], two: Int[np.ndarray, " e"], count: int
-) -> Int[np.ndarray, " n"]:
+def linked(one: Int[np.ndarray, " e"], two: Int[np.ndarray, " e"], count: int) -> Int[np.ndarray, " n"]:
     """Return the connected component of each of ``count`` items that links join pair by pair."""
     links = coo_matrix((np.ones(len(one), np.int8), (one, two)), shape=(count, count))
     return cast("Any", connected_components)(links, directed=False)[1]

@@ -8,9 +8,7 @@ from jaxtyping import Bool, Float, Int
 from engine.geometry.welding import edge_keys, linked
 
 
-def faces_to_flip(
-    points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"]
-) -> Bool[np.ndarray, " m"]:
+def faces_to_flip(points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"]) -> Bool[np.ndarray, " m"]:
     """Return which triangles to turn.
 
     Pieces whose neighbours disagree are made consistent, by the smaller number of turns when open
@@ -37,9 +35,7 @@ def faces_to_flip(
 
 def _orient(
     faces: Int[np.ndarray, "m 3"],
-) -> tuple[
-    Int[np.ndarray, " m"], Bool[np.ndarray, " m"], Bool[np.ndarray, " c"], Bool[np.ndarray, " c"]
-]:
+) -> tuple[Int[np.ndarray, " m"], Bool[np.ndarray, " m"], Bool[np.ndarray, " c"], Bool[np.ndarray, " c"]]:
     """Return the patch of each triangle, turns that agree, and patches orientable, patches closed.
 
     A patch is joined over edges of exactly two triangles.
@@ -72,9 +68,7 @@ def _orient(
     return patch, same > other, sound, closed
 
 
-def _volumes(
-    points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"]
-) -> Float[np.ndarray, " m"]:
+def _volumes(points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"]) -> Float[np.ndarray, " m"]:
     local = points - points.mean(axis=0)
     a, b, c = (local[faces[:, k]] for k in range(3))
     return np.einsum("md,md->m", a, np.cross(b, c)) / 6.0

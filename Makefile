@@ -5,7 +5,7 @@ PACKAGES := xvfb libgl1 libegl1 libosmesa6 libxkbcommon-x11-0 libxcb-cursor0 lib
 	libxcb-keysyms1 libxcb-render-util0 libxcb-shape0 libdbus-1-3 libfontconfig1 libxrender1
 DEMO := assets/objects/plush_bear.glb
 # What `make run` renders where there is no display.
-DEMO_COMMAND := simulate $(DEMO) -o out/demo.mp4
+DEMO_COMMAND := simulate $(DEMO) --pull "0.4,0.9,0;1,0,0.5;25;0.3;1.3" -o out/demo.mp4
 
 # Installs system packages as root; tells everyone else the one command to run.
 define install

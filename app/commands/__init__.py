@@ -1,1 +1,1 @@
-"""One module per sub-command of the command line."""
+"""The command line: one module for each sub-command. None of them needs Qt or a display, but for `doctor` to look."""

@@ -261,7 +261,14 @@ class Viewport(QtInteractor):
         view = self.view()
         self.stage.prepare(view.width, view.height)
         started = time.perf_counter()
-        super().paintGL()
+        self._in_paint = True
+        try:
+            # The window's own call lets other threads run while it draws; the interactor's, which the base class uses,
+            # holds Python's lock all the while, and the engine would stand still.
+            self.ren_win.Render()
+            super().paintGL()
+        finally:
+            self._in_paint = False
         self.render_seconds_total += time.perf_counter() - started
         if self._refining:
             self._refining = False

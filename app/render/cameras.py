@@ -14,7 +14,7 @@ from jaxtyping import Float
 VIEW_ANGLE_DEGREES = 30.0
 _ELEVATION_LIMIT = np.radians(89.0)
 # Share of the picture that a framed object fills.
-_FILL = 0.74
+_FILL = 0.84
 _NEAR_FAR_RATIO = 2e-4
 _WORLD_UP = np.array((0.0, 0.0, 1.0))
 

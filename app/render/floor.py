@@ -14,12 +14,14 @@ from scipy.ndimage import gaussian_filter
 
 from app.render.poly_actor import poly_actor
 from app.render.shaders import install_floor
+from engine.geometry.surface import face_normals_and_areas, sample_surface
 
 if TYPE_CHECKING:
     from jaxtyping import Float, Int
     from vtkmodules.vtkRenderingCore import vtkRenderer
 
 _TEXELS = 96
+_SAMPLES = 6000
 _MARGIN = 0.55
 _DARKEST = 0.62
 
@@ -67,11 +69,12 @@ class FloorShadow:
     def __init__(self, faces: Int[np.ndarray, "m 3"], rest: Float[np.ndarray, "n 3"], size: float) -> None:
         """Prepare the shadow of triangles at rest vertices [m] of an object of the given size [m]."""
         self._size = size
-        corners = np.asarray(rest, np.float32)[faces]
-        area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
-        # Each vertex stands for a third of the triangles around it.
-        weight = np.bincount(faces.reshape(-1), np.repeat(area / 3.0, 3), len(rest))
-        self._weight = weight.astype(np.float32)
+        _, area = face_normals_and_areas(np.asarray(rest, np.float64), faces)
+        # Vertices would not do: a table top has four of them, all at its corners.
+        samples = sample_surface(area, _SAMPLES, np.random.default_rng(0))
+        self._corners = np.ascontiguousarray(faces[samples.face].T)
+        self._shares = np.ascontiguousarray(samples.barycentric.T[..., None], np.float32)
+        self._area = float(area.sum()) / _SAMPLES
         self._pixels = np.zeros((_TEXELS, _TEXELS, 4), np.uint8)
         self._texture = pv.Texture(self._pixels.copy())
         self._texture.SetInterpolate(True)
@@ -95,15 +98,17 @@ class FloorShadow:
 
     def update(self, vertices: Float[np.ndarray, "n 3"]) -> None:
         """Follow the object at simulation vertices [m], world, shape (n, 3)."""
-        low, high = vertices.min(axis=0), vertices.max(axis=0)
+        first, second, third = (vertices[corner] for corner in self._corners)
+        points = self._shares[0] * first + self._shares[1] * second + self._shares[2] * third
+        low, high = points.min(axis=0), points.max(axis=0)
         reach = 0.5 * float(max(high[0] - low[0], high[1] - low[1])) + _MARGIN * 0.4 * self._size
         centre = 0.5 * (low[:2] + high[:2])
         texel = 2.0 * reach / _TEXELS
-        cell = ((vertices[:, :2] - (centre - reach)) / texel).astype(np.int32)
+        cell = ((points[:, :2] - (centre - reach)) / texel).astype(np.int32)
         np.clip(cell, 0, _TEXELS - 1, out=cell)
-        height = np.maximum(vertices[:, 2], 0.0) / self._size
-        near = self._weight * np.exp(-height / 0.05)
-        far = self._weight * np.exp(-height / 0.35)
+        height = np.maximum(points[:, 2], 0.0) / self._size
+        near = self._area * np.exp(-height / 0.05)
+        far = self._area * np.exp(-height / 0.35)
         index = cell[:, 1] * _TEXELS + cell[:, 0]
         scale = 1.0 / texel**2
         tight = np.bincount(index, near, _TEXELS * _TEXELS).reshape(_TEXELS, _TEXELS) * scale

@@ -74,7 +74,7 @@ def _match(points: Float[np.ndarray, "m 3"], measure: float, first: np.ndarray, 
 
 def _interior(
     vertices: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], count: int
-) -> Float[np.ndarray, "m 3"]:
+) -> Float[np.ndarray, "i 3"]:
     """Return points spread through the inside: centres of filled cubes, thinned evenly."""
     cage = build_cage(vertices, faces, resolution=16)
     centres = cage.nodes[cage.elements].mean(1)

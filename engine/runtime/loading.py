@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float32, Float64
@@ -28,6 +28,7 @@ class LoadCancelled(Exception):
     """Nobody waits for the object any more."""
 
 
+@runtime_checkable
 class Motion(Protocol):
     """What the session needs of `Mechanics`: laws of motion without a state."""
 
@@ -55,15 +56,15 @@ class Motion(Protocol):
         """Take hold of a point, without force yet."""
         ...
 
-    def with_material(self, material: Material) -> Self:
+    def with_material(self, material: Material) -> Motion:
         """Return the same object of another material."""
         ...
 
-    def with_anchor(self, anchor: Anchor) -> Self:
+    def with_anchor(self, anchor: Anchor) -> Motion:
         """Return the same object, held in another way."""
         ...
 
-    def with_world(self, *, gravity: float, floor: bool) -> Self:
+    def with_world(self, *, gravity: float, floor: bool) -> Motion:
         """Return the same object under another gravity, with or without the floor."""
         ...
 

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float, Float32, Int
 
+from engine.clips.clip import Clip
 from engine.geometry.rest_shape import RestShape, UpAxis
 from engine.scenes.conditions import Condition
 from engine.scenes.material import Anchor, Material
-
-if TYPE_CHECKING:
-    from engine.clips.clip import Clip
 
 Vector = tuple[float, float, float]
 

@@ -42,7 +42,7 @@ class Shape:
     stiffness: Float64[np.ndarray, "r r"]
     mass_matrix: Float64[np.ndarray, "d d"]
     samples_jacobian: Float64[np.ndarray, "d p3"]
-    bands: tuple[tuple[Int[np.ndarray, " b"], float], tuple[Int[np.ndarray, " c"], float]]
+    bands: tuple[tuple[Int[np.ndarray, " b"], float], tuple[Int[np.ndarray, " t"], float]]
 
     def stiffness_values(self, held: Float64[np.ndarray, "h p3"] | None = None) -> Float64[np.ndarray, " r"]:
         """Return the eigenvalues of the unit elasticity against the mass, ascending.

@@ -19,6 +19,7 @@ from app.banner import Tone
 from app.bridge import Bridge
 from app.display import Display
 from app.export_flow import ExportFlow
+from app.late_engine import LateEngine
 from app.orders import Orders
 from app.panels.gallery_panel import read_gallery
 from app.settings import Settings
@@ -56,7 +57,10 @@ def run_window(mesh: Path | None = None) -> int:
 
 
 def _real_engine(on_wake: Callable[[], None]) -> EnginePort:
-    # Loads torch, which takes a while: the window comes first.
+    return LateEngine(_load_engine, on_wake)
+
+
+def _load_engine(on_wake: Callable[[], None]) -> EnginePort:
     from engine.runtime.engine_thread import EngineThread
 
     return EngineThread(on_wake)

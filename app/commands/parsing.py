@@ -10,6 +10,7 @@ from pathlib import Path
 import typer
 from pydantic import ValidationError
 
+from app.commands.refusal import Refused
 from engine.scenes.conditions import TimedForce
 
 SUFFIXES = (".mp4", ".npz", ".neurok")
@@ -80,6 +81,9 @@ def check_targets(paths: list[Path]) -> list[Path]:
     for path in paths:
         if path.suffix.lower() not in SUFFIXES:
             raise typer.BadParameter(f"{path.name} should end in one of {', '.join(SUFFIXES)}")
+        # Found out before a minute of work, not after it.
+        if not path.parent.is_dir():
+            raise Refused(f"the folder {path.parent} does not exist; make it or choose another")
     return paths
 
 

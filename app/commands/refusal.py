@@ -61,5 +61,7 @@ def _foreseen(problem: Exception) -> bool:
 
 def _sentence(problem: Exception) -> str:
     text = " ".join(str(problem).split()) or type(problem).__name__
-    text = f"{text[0].upper()}{text[1:]}"
+    # The name of a file keeps its spelling.
+    if not set("./\\").intersection(text.split()[0]):
+        text = f"{text[0].upper()}{text[1:]}"
     return text if text.endswith((".", "!", "?")) else f"{text}."

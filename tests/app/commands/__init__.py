@@ -1,1 +1,1 @@
-"""Tests of app.commands."""
+"""Tests of the command line."""

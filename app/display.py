@@ -52,6 +52,7 @@ class Display(QObject):
         self._coordinates = 0
         self._trust = ""
         self._banner_exports = False
+        self._recording = False
         self._shown_times: deque[tuple[float, int]] = deque()
         window.banner.action_wished.connect(self._banner_action)
 
@@ -133,7 +134,10 @@ class Display(QObject):
         self._orders.note_pins(frame.pins.indices)
         window.viewport.show_frame(frame.vertices, np.asarray(frame.pins.points).reshape(-1, 3), pull)
         window.timeline.show_time(frame.time)
-        window.timeline.show_recording(frame.recording)
+        if frame.recording != self._recording:
+            # Only a change is shown: a frame made before the button was pressed must not lift it again.
+            self._recording = frame.recording
+            window.timeline.show_recording(frame.recording)
         if grab is None:
             window.force.hide()
         else:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +17,9 @@ if TYPE_CHECKING:
     from app.application import Workbench
     from engine.geometry.rest_shape import RestShape
 
+# As text, so that it is looked at when a test begins: the X server may come later than this file.
 needs_display = pytest.mark.skipif(
-    sys.platform.startswith("linux") and not os.environ.get("DISPLAY"), reason="needs a display, such as Xvfb"
+    "sys.platform.startswith('linux') and not os.environ.get('DISPLAY')", reason="needs a display, such as Xvfb"
 )
 
 

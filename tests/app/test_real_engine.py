@@ -138,8 +138,10 @@ def test_record_and_export(bench: Workbench, qtbot: QtBot, tmp_path: Path) -> No
     from app.actions import ActionId
 
     open_object(bench, qtbot, OBJECTS / gallery_files()[0])
+    times: list[float] = []
+    bench.bridge.frame_arrived.connect(lambda frame: times.append(frame.time) if frame.recording else None)
     bench.window.actions_by_id[ActionId.RECORD].trigger()
-    qtbot.wait(1200)
+    qtbot.waitUntil(lambda: bool(times) and times[-1] - times[0] > 0.7, timeout=30_000)
     bench.window.actions_by_id[ActionId.RECORD].trigger()
     qtbot.waitUntil(lambda: bench.exports.seconds > 0.5, timeout=10_000)
     bench.exports.ask()

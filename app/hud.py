@@ -100,7 +100,9 @@ class Hud(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the card."""
+        """Draw the card, once there is something to say."""
+        if self._figures.vertices == 0:
+            return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)

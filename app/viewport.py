@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +17,7 @@ from PySide6.QtGui import QCursor, QOpenGLContext
 from PySide6.QtWidgets import QWidget
 from pyvistaqt import QtInteractor
 
+from app.dropped_file import dropped_file
 from app.picking import SurfaceHit, pick_surface
 from app.render.stage import Stage
 from app.tools.gestures import Gestures
@@ -391,12 +391,3 @@ class Viewport(QtInteractor):
         # On macOS drawing calls from another thread end the process; better an error everywhere.
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("the viewport may be touched by the main thread only")
-
-
-def dropped_file(event: QDragEnterEvent | QDropEvent) -> Path | None:
-    """Return the first local file of a drag; ``toLocalFile`` knows Windows drives and escaped characters."""
-    for url in event.mimeData().urls():
-        path = Path(url.toLocalFile())
-        if url.isLocalFile() and path.is_file():
-            return path
-    return None

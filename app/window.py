@@ -12,12 +12,13 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMainWindow, QProgres
 from app import theme
 from app.actions import ACTIONS, ActionId, make_actions
 from app.banner import Banner
+from app.dropped_file import dropped_file
 from app.hud import ForceLabel, Hud
 from app.icons import pixmap
 from app.panels.gallery_panel import GalleryPanel
 from app.panels.physics_panel import PhysicsPanel
 from app.timeline import Timeline
-from app.viewport import Viewport, dropped_file
+from app.viewport import Viewport
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,1 +1,1 @@
-"""Measured figures with their bars: `python -m benchmarks`."""
+"""Measured figures of this machine, each with its bar. ``python -m benchmarks [name ...]`` prints them as a table."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable
 
-import torch
-
+from engine.runtime.cores import use_spare_cores
 from engine.runtime.loading import LoadedObject, load_object
 from engine.runtime.mailbox import Mailbox
 from engine.runtime.messages import Command, Event, Failed, Frame, LoadMesh, Shutdown
@@ -64,7 +62,7 @@ class EngineThread(threading.Thread):
     def run(self) -> None:
         """Obey commands and let time pass until the end."""
         # One core is left to the window.
-        torch.set_num_threads(max(1, (os.cpu_count() or 2) - 1))
+        use_spare_cores()
         while not self._mailbox.closed:
             self._guarded(self._obey)
             self._guarded(self._advance)

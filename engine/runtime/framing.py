@@ -87,6 +87,7 @@ class FrameMaker:
             recording=recording,
             running=running,
             status="" if report is None else _WORDS[report.status],
+            kept=stage.history.span,
         )
         self._sequence += 1
         return frame

@@ -12,6 +12,9 @@ from engine.dynamics.state import State
 MINUTE_OF_STEPS = 60 * 60
 """States in 60 s at 60 steps per second."""
 
+# Times are sums of many steps; a time that was computed in another way means the same state.
+_ROUNDING = 1e-7
+
 
 class History:
     """A ring of states, in the order of their times.
@@ -28,6 +31,11 @@ class History:
         """Return the number of states."""
         return len(self._states)
 
+    @property
+    def span(self) -> tuple[float, float]:
+        """Return the times of the oldest and the newest state [s]; zeros when empty."""
+        return (self._states[0].time, self._states[-1].time) if self._states else (0.0, 0.0)
+
     def append(self, state: State) -> None:
         """Keep a state, which is not older than the newest kept one."""
         if self._states and state.time < self._states[-1].time:
@@ -38,7 +46,7 @@ class History:
         """Return the newest state that is not newer than ``time`` [s]; the oldest kept one if all are."""
         if not self._states:
             raise LookupError("the history is empty")
-        return self._states[max(0, bisect_right(self._states, time, key=attrgetter("time")) - 1)]
+        return self._states[max(0, bisect_right(self._states, time + _ROUNDING, key=attrgetter("time")) - 1)]
 
     def cut_after(self, time: float) -> None:
         """Drop what is newer than ``time`` [s]: the future that a new branch replaces."""

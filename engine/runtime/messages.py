@@ -134,6 +134,17 @@ class StepOnce:
 
 
 @dataclass(frozen=True, slots=True)
+class Seek:
+    """Show a moment of the last minute, with time held; what is done next begins a branch there.
+
+    Attributes:
+        time: simulated time [s]; the nearest earlier kept state is taken.
+    """
+
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
 class Reset:
     """Put the object back to its beginning; pins and grab are freed, material and anchor stay.
 
@@ -182,6 +193,7 @@ Command = (
     | Play
     | Pause
     | StepOnce
+    | Seek
     | Reset
     | StartRecording
     | StopRecording
@@ -236,6 +248,7 @@ class Frame:
         real_time_factor: simulated over wall time.
         recording, running: what the session does.
         status: a few words on the last step; empty when all is well.
+        kept: first and last time that `Seek` can reach [s].
     """
 
     generation: int
@@ -253,6 +266,7 @@ class Frame:
     recording: bool
     running: bool
     status: str
+    kept: tuple[float, float] = (0.0, 0.0)
 
 
 # ---- events: from the engine to the window, in order, none lost -----------------------------------------------------

@@ -120,6 +120,8 @@ class Session:
             case messages.StepOnce():
                 self._run(False)
                 self._step(stage)
+            case messages.Seek():
+                self._seek(stage, command.time)
             case messages.Reset():
                 self._reset(stage, command.height)
             case messages.StartRecording():
@@ -179,6 +181,16 @@ class Session:
             )
         )
         self._run(True, again=True)
+
+    def _seek(self, stage: Stage, moment: float) -> None:
+        """Go to a kept moment, held; a recording ends there, since its time only goes forward."""
+        if not np.isfinite(moment):
+            self._events.append(messages.Failed(f"the moment has to be a finite time; it was {moment}"))
+            return
+        self._run(False)
+        self._end_recording()
+        stage.seek(moment)
+        self._frames.forget()
 
     def _reset(self, stage: Stage, height: float | None) -> None:
         self._end_recording()

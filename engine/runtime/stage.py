@@ -82,6 +82,11 @@ class Stage:
         self.height = self.height if height is None else height
         self._begin()
 
+    def seek(self, moment: float) -> None:
+        """Go to the kept state at or before a moment [s]; pins stay, the hand lets go."""
+        self.state = _fitting(self.history.at(moment), self.motion)
+        self.report, self.hand, self._held = None, None, {}
+
     # -- what the object is ------------------------------------------------------------------------------------
 
     def set_material(self, material: Material) -> None:
@@ -117,11 +122,7 @@ class Stage:
     def _obey(self, motion: Motion) -> None:
         """Go on under other laws, with a hand that fits the mass it now feels."""
         self.motion = motion
-        # A rigid material has no reduced coordinates; the other way, the object starts undeformed.
-        count = len(motion.rest_state().q)
-        if count != len(self.state.q):
-            none = np.zeros(count)
-            self.state = replace(self.state, q=none, qd=none, stuck=none, trail=None)
+        self.state = _fitting(self.state, motion)
         if self.hand is not None:
             grab = motion.begin_grab(self.state, self.hand.point, pins=self._pins_only)
             self.hand = replace(grab, target=self.hand.target, age=self.hand.age)
@@ -181,6 +182,8 @@ class Stage:
             self.state, self.hand, self.report = replace(before, trail=None), None, None
             return StepResult(self.state, loads, report, failed=True)
         self.state, self.report, self._held = state, report, held
+        # After a look back, going on replaces the future that was.
+        self.history.cut_after(before.time)
         self.history.append(state)
         if self.hand is not None:
             self.hand = replace(self.hand, age=self.hand.age + h)
@@ -199,6 +202,18 @@ class Stage:
         timed, held = timed_loads(self._placed, self._held, motion=self.motion, state=self.state, h=h)
         pins = (*self.pins.values(), *timed.pins)
         return Loads(self.hand or timed.grab, pins, timed.forces), held
+
+
+def _fitting(state: State, motion: Motion) -> State:
+    """Return the state under laws that may have another number of coordinates.
+
+    A rigid material has none; the other way, the object starts undeformed.
+    """
+    count = len(motion.rest_state().q)
+    if count == len(state.q):
+        return state
+    none = np.zeros(count)
+    return replace(state, q=none, qd=none, stuck=none, trail=None)
 
 
 def _bad(state: State, report: StepReport) -> bool:

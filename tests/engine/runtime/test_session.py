@@ -324,3 +324,27 @@ def test_timed_conditions_act_in_their_time() -> None:
     assert [len(loads.pins) for loads in asked] == [0] * 3 + [1] * 17
     assert asked[5].pins[0].target == pytest.approx(asked[19].pins[0].target)
     assert asked[10].grab.age == pytest.approx(9 * STEP)
+
+
+def test_looking_back_and_branching() -> None:
+    """A kept moment is shown with time held, its frames say what can be reached, and going on replaces the future."""
+    bench = Bench()
+    bench.do(m.GrabPoint(0, CORNER), m.DragTo((0.8, 0.0, 0.5)))
+    seen = {round(frame.time / STEP): frame.vertices for frame in bench.run(40)}
+    bench.do(m.StartRecording())
+    events = bench.do(m.Seek(20.2 * STEP))
+    assert [type(event) for event in events] == [m.StateChanged, m.Recorded] and not bench.session.running
+    (frame,) = bench.run(1)
+    assert frame.time == pytest.approx(20 * STEP) and frame.kept == pytest.approx((0.0, 40 * STEP))
+    assert np.array_equal(frame.vertices, seen[20]) and frame.grab is None
+    # Only looking changes nothing: the later moment is still there.
+    bench.do(m.Seek(35 * STEP))
+    (frame,) = bench.run(1)
+    assert np.array_equal(frame.vertices, seen[35])
+    bench.do(m.Seek(20 * STEP), m.Play())
+    frame = bench.run(10)[-1]
+    assert frame.time == pytest.approx(30 * STEP) and frame.kept[1] == pytest.approx(30 * STEP)
+    assert not np.allclose(frame.vertices, seen[30])
+    assert bench.do(m.Seek(float("nan")))[0].reason
+    bench.do(m.Seek(-5.0))
+    assert bench.run(1)[0].time == 0.0

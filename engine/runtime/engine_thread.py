@@ -42,7 +42,7 @@ class EngineThread(threading.Thread):
         super().__init__(name="engine", daemon=True)
         self._mailbox = Mailbox(on_wake)
         self._clock = clock
-        self._session = Session(lambda command: load(command, lambda: self._mailbox.closed))
+        self._session = Session(lambda command: load(command, self._unwanted))
 
     def post(self, command: Command) -> None:
         """Send a command; returns at once."""
@@ -67,6 +67,10 @@ class EngineThread(threading.Thread):
             self._guarded(self._obey)
             self._guarded(self._advance)
             self._mailbox.wait(self._session.patience(self._clock()))
+
+    def _unwanted(self) -> bool:
+        """Return whether nobody waits for the object that is being loaded: the end has come, or another was chosen."""
+        return self._mailbox.closed or self._mailbox.holds(LoadMesh)
 
     def _obey(self) -> None:
         while (command := self._mailbox.next_command()) is not None:

@@ -52,6 +52,11 @@ class Mailbox:
         with self._arrived:
             return self._commands.popleft() if self._commands and not self._closed else None
 
+    def holds(self, kind: type[Command]) -> bool:
+        """Return whether a command of a kind is waiting."""
+        with self._arrived:
+            return any(isinstance(command, kind) for command in self._commands)
+
     def wait(self, timeout: float | None) -> None:
         """Wait for a command or the end, at most ``timeout`` seconds; None waits for as long as it takes."""
         with self._arrived:

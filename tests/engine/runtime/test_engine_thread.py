@@ -110,6 +110,27 @@ def test_stops_while_loading(start: Start) -> None:
     go_on.set()
 
 
+def test_a_newer_choice_ends_the_load_before_it(start: Start, window: Window) -> None:
+    """When another object is chosen while one loads, only the newest comes onto the stage."""
+    loading = threading.Event()
+
+    def patient(command: m.LoadMesh, cancelled: Callable[[], bool]) -> LoadedObject:
+        loading.set()
+        while command.path.stem == "slow" and not cancelled():
+            time.sleep(0.005)
+        if cancelled():
+            raise LoadCancelled
+        return loaded_point_mass(path=command.path)
+
+    engine = start(patient)
+    engine.post(m.LoadMesh(Path("slow.obj")))
+    assert loading.wait(5.0)
+    engine.post(m.LoadMesh(Path("next.obj")))
+    window.until(engine, lambda: any(isinstance(event, m.Loaded) for event in window.events))
+    assert [event.path.stem for event in window.events if isinstance(event, m.Loaded)] == ["next"]
+    assert not any(isinstance(event, m.LoadFailed) for event in window.events)
+
+
 def test_errors_become_events_and_the_thread_lives_on(start: Start, window: Window) -> None:
     """An unforeseen error in a step or in a load is told once, time is held, and the next command is obeyed."""
     faults = Faults(bad_from=0.05, raising=True)

@@ -75,7 +75,9 @@ def blob(capsules: list[tuple], blend: float, resolution: int) -> trimesh.Trimes
     return mesh
 
 
-def by_region(mesh: trimesh.Trimesh, label: np.ndarray, colors: list[tuple[int, int, int]], roughness: float) -> list[Part]:
+def by_region(
+    mesh: trimesh.Trimesh, label: np.ndarray, colors: list[tuple[int, int, int]], roughness: float
+) -> list[Part]:
     """Cut one surface into parts by a label per face; vertices stay where they are, normals stay those of the whole."""
     parts: list[Part] = []
     normals = np.array(mesh.vertex_normals)
@@ -83,7 +85,9 @@ def by_region(mesh: trimesh.Trimesh, label: np.ndarray, colors: list[tuple[int, 
         faces = mesh.faces[label == index]
         if len(faces):
             used, inverse = np.unique(faces, return_inverse=True)
-            piece = trimesh.Trimesh(mesh.vertices[used], inverse.reshape(-1, 3), process=False, vertex_normals=normals[used])
+            piece = trimesh.Trimesh(
+                mesh.vertices[used], inverse.reshape(-1, 3), process=False, vertex_normals=normals[used]
+            )
             parts.append(Part(piece, color, roughness))
     return parts
 
@@ -144,7 +148,9 @@ def octopus() -> list[Part]:
     label = ((n[:, 2] < -0.25) & (f[:, 2] < 0.3)).astype(int)
     parts = by_region(body, label, [(126, 92, 170), (224, 172, 196)], 0.45)
     for s in (-1, 1):
-        parts.append(Part(placed(icosphere(subdivisions=2, radius=0.055), (0.205, s * 0.11, 0.60)), (246, 244, 238), 0.3))
+        parts.append(
+            Part(placed(icosphere(subdivisions=2, radius=0.055), (0.205, s * 0.11, 0.60)), (246, 244, 238), 0.3)
+        )
         parts.append(Part(placed(icosphere(subdivisions=2, radius=0.03), (0.243, s * 0.118, 0.605)), (30, 26, 36), 0.2))
     return parts
 
@@ -201,7 +207,9 @@ def cabinet() -> list[Part]:
     wood, light, brass = (138, 98, 66), (196, 158, 116), (206, 172, 102)
     shell = turned(open_box(np.array([w, h, d]), wall), X, np.pi / 2)
     parts = [Part(placed(shell, (0, 0, h / 2 + 0.1)), wood, 0.65, 0.0, False)]
-    parts.append(Part(placed(rounded_box(np.array([w + 0.06, d + 0.05, 0.04]), 0.012), (0, 0, h + 0.12)), wood, 0.5, 0.0, False))
+    parts.append(
+        Part(placed(rounded_box(np.array([w + 0.06, d + 0.05, 0.04]), 0.012), (0, 0, h + 0.12)), wood, 0.5, 0.0, False)
+    )
     for sx in (-1, 1):
         for sy in (-1, 1):
             parts.append(Part(placed(cylinder(0.026, 0.1, sections=16), (sx * 0.29, sy * 0.18, 0.05)), wood, 0.65))
@@ -227,7 +235,9 @@ def desk_lamp() -> list[Part]:
     for start, end, color in ((a, b, teal), (b, c, teal)):
         length = float(np.linalg.norm(end - start))
         axis = (end - start) / length
-        arm = along(capsule(height=length - 0.09, radius=0.024, count=(16, 16)).apply_translation((0, 0, 0)), start, end)
+        arm = along(
+            capsule(height=length - 0.09, radius=0.024, count=(16, 16)).apply_translation((0, 0, 0)), start, end
+        )
         centre = np.array(arm.bounds.mean(0))
         arm.apply_translation(0.5 * (start + end) - centre)
         joint = placed(turned(cylinder(0.042, 0.07, sections=24), X, np.pi / 2), start + 0.0 * axis)
@@ -280,7 +290,9 @@ GALLERY: dict[str, Entry] = {
     "gummy_ring": Entry("Gummy ring", "A sweet that flops and bounces.", "free", "jelly", gummy_ring),
     "octopus": Entry("Octopus", "Eight arms that swing on their own.", "free", "jelly", octopus),
     "cloth_on_rail": Entry("Cloth on a rail", "A hanging cloth that swings.", "fixed", "cloth", cloth_on_rail),
-    "laptop": Entry("Laptop", "Its lid turns on the hinge and stays where you leave it.", "standing", "articulated", laptop),
+    "laptop": Entry(
+        "Laptop", "Its lid turns on the hinge and stays where you leave it.", "standing", "articulated", laptop
+    ),
     "cabinet": Entry("Cabinet", "Three drawers that slide.", "standing", "articulated", cabinet),
     "desk_lamp": Entry("Desk lamp", "Two arms and a shade on joints.", "standing", "articulated", desk_lamp),
     "snake": Entry("Wooden snake", "A chain of eleven links.", "free", "articulated", snake),
@@ -299,7 +311,7 @@ def scene_of(parts: list[Part]) -> trimesh.Scene:
             normals = np.repeat(mesh.face_normals, 3, 0)
         material = PBRMaterial(
             name=f"part{index}",
-            baseColorFactor=[*part.color, 255],
+            baseColorFactor=[*(round(255 * (c / 255) ** 2.2) for c in part.color), 255],  # glTF factors are linear
             roughnessFactor=part.roughness,
             metallicFactor=part.metallic,
             doubleSided=True,
@@ -322,7 +334,13 @@ def thumbnail(parts: list[Part], path: Path) -> None:
         surface = pv.PolyData(np.array(part.mesh.vertices), faces)
         if part.smooth:
             surface.point_data.active_normals = np.array(part.mesh.vertex_normals)
-        plotter.add_mesh(surface, color=[c / 255 for c in part.color], smooth_shading=part.smooth, specular=0.4 * (1 - part.roughness), ambient=0.12)
+        plotter.add_mesh(
+            surface,
+            color=[c / 255 for c in part.color],
+            smooth_shading=part.smooth,
+            specular=0.4 * (1 - part.roughness),
+            ambient=0.12,
+        )
     bounds = np.array([p.mesh.bounds for p in parts])
     low, high = bounds[:, 0].min(0), bounds[:, 1].max(0)
     centre, size = 0.5 * (low + high), float(np.linalg.norm(high - low))

@@ -14,7 +14,21 @@ from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
 from engine.datasets.motion import Motion
-from engine.datasets.primitives import Rng, along, box, cone, cylinder, icosphere, open_box, placed, random_bar, random_lump, rounded_box, torus, turned  # noqa: E501
+from engine.datasets.primitives import (
+    Rng,
+    along,
+    box,
+    cone,
+    cylinder,
+    icosphere,
+    open_box,
+    placed,
+    random_bar,
+    random_lump,
+    rounded_box,
+    torus,
+    turned,
+)
 
 X, Y, Z = np.eye(3)
 MAX_TURN = np.deg2rad(150.0)
@@ -109,7 +123,9 @@ def clamshell(rng: Rng) -> Assembly:
         upper.append(placed(box((0.85 * w, 0.85 * d, 0.01)), (0, 0, 0.002)))
     base = a.add(lower)
     if rng.random() < 0.4:
-        lower.append(turned(cylinder(0.6 * max(t0, t1), 0.5 * w, sections=12), Y, np.pi / 2).apply_translation((0, d / 2, 0)))
+        lower.append(
+            turned(cylinder(0.6 * max(t0, t1), 0.5 * w, sections=12), Y, np.pi / 2).apply_translation((0, d / 2, 0))
+        )
     a.add(upper, base, Joint(-X, np.array([0, 0.5 * d, 0.0]), 0.0, MAX_TURN * rng.uniform(0.7, 1.0)))
     return a
 
@@ -128,7 +144,9 @@ def _shell(rng: Rng, w: float, d: float, h: float) -> list[trimesh.Trimesh]:
 
 
 def _drawer(rng: Rng, width: float, depth: float, height: float) -> list[trimesh.Trimesh]:
-    tray = placed(open_box(np.array([width * 0.94, depth * 0.9, height * 0.8]), 0.02), (0, 0.02 * depth, -0.05 * height))
+    tray = placed(
+        open_box(np.array([width * 0.94, depth * 0.9, height * 0.8]), 0.02), (0, 0.02 * depth, -0.05 * height)
+    )
     front = placed(rounded_box(np.array([width, 0.05, height]), 0.012), (0, -0.5 * depth, 0))
     knob = icosphere(subdivisions=1, radius=0.04) if rng.random() < 0.5 else box((0.3 * width, 0.04, 0.03))
     return [tray, front, placed(knob, (0, -0.5 * depth - 0.06, 0))][int(rng.random() < 0.2) :]
@@ -194,7 +212,9 @@ def chain(rng: Rng) -> Assembly:
         second = np.cross(direction, first)
         joints = [Joint(first, at - 0.5 * gap * direction, -spread, spread)]
         if not plane_only:
-            joints.append(Joint(second / np.linalg.norm(second), at - 0.5 * gap * direction, -0.5 * spread, 0.5 * spread))
+            joints.append(
+                Joint(second / np.linalg.norm(second), at - 0.5 * gap * direction, -0.5 * spread, 0.5 * spread)
+            )
         parent = a.add(meshes, parent, *(joints if i else []))
         at, heading = end + gap * direction, heading * Rotation.from_rotvec((turn_axis if not hang else Y) * curve)
     return a
@@ -292,7 +312,7 @@ def lever(rng: Rng) -> Assembly:
     if rng.random() < 0.4:
         meshes.append(placed(box((1.4, 1.2, 0.08)), (0, 0, -0.5 * extents[2] - 0.04)))
     base = a.add(meshes)
-    for side in ([0.0] if rng.random() < 0.6 else [-1.0, 1.0]):
+    for side in [0.0] if rng.random() < 0.6 else [-1.0, 1.0]:
         at = np.array([side * 0.3 * extents[0], 0, 0.45 * extents[2]])
         lean = rng.normal(0, 0.4, 2)
         direction = np.array([lean[0], lean[1], 1.0]) / np.linalg.norm([lean[0], lean[1], 1.0])
@@ -320,7 +340,11 @@ def rotor(rng: Rng) -> Assembly:
         turning.append(turned(blade, Y, 2 * np.pi * i / blades))
     if rng.random() < 0.4:
         turning.append(turned(torus(0.7, 0.06, major_sections=24, minor_sections=8), X, np.pi / 2))
-    a.add([placed(m, (0, -0.15, 0)) for m in turning], base, Joint(Y, np.array([0, -0.15, 0]), -MAX_TURN / 2, MAX_TURN / 2))
+    a.add(
+        [placed(m, (0, -0.15, 0)) for m in turning],
+        base,
+        Joint(Y, np.array([0, -0.15, 0]), -MAX_TURN / 2, MAX_TURN / 2),
+    )
     return a
 
 

@@ -11,7 +11,18 @@ from scipy.spatial.transform import Rotation
 from skimage.measure import marching_cubes
 
 from engine.datasets.motion import Motion
-from engine.datasets.primitives import Rng, along, box, capsule, cylinder, icosphere, placed, random_bar, random_lump, torus
+from engine.datasets.primitives import (
+    Rng,
+    along,
+    box,
+    capsule,
+    cylinder,
+    icosphere,
+    placed,
+    random_bar,
+    random_lump,
+    torus,
+)
 from engine.geometry.modes import ModalPoser, build_cage, eigenmodes
 
 Arrays = tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "m 3"]]
@@ -84,7 +95,12 @@ def tentacled(rng: Rng) -> trimesh.Trimesh:
     """A round body with three to nine tapering arms of two or three segments."""
     n, head = int(rng.integers(3, 10)), rng.uniform(0.3, 0.5)
     pieces = [(np.zeros(3), np.array([0, 0, rng.uniform(0, 0.5)]), head, head)]
-    droop, length, thick, sway = rng.uniform(-1.0, 0.6), rng.uniform(0.35, 0.6), rng.uniform(0.09, 0.16), rng.normal(0, 0.5)
+    droop, length, thick, sway = (
+        rng.uniform(-1.0, 0.6),
+        rng.uniform(0.35, 0.6),
+        rng.uniform(0.09, 0.16),
+        rng.normal(0, 0.5),
+    )
     for i in range(n):
         angle = 2 * np.pi * (i + 0.15 * rng.normal()) / n
         at = 0.8 * head * np.array([np.cos(angle), np.sin(angle), -0.4])
@@ -122,7 +138,9 @@ def supershape(rng: Rng) -> trimesh.Trimesh:
     d = mesh.vertices.copy()
     radius = np.ones(len(d))
     for _ in range(int(rng.integers(1, 5))):
-        radius += rng.uniform(0.03, 0.2) * np.cos(rng.uniform(1.5, 5) * (d @ (v := rng.normal(size=3)) / np.linalg.norm(v)) + rng.uniform(0, 6))
+        radius += rng.uniform(0.03, 0.2) * np.cos(
+            rng.uniform(1.5, 5) * (d @ (v := rng.normal(size=3)) / np.linalg.norm(v)) + rng.uniform(0, 6)
+        )
     mesh.vertices = d * radius[:, None] * rng.uniform(0.5, 1.2, 3)
     return mesh
 
@@ -162,8 +180,17 @@ def _bend(mesh: Arrays, rng: Rng, *, frames: int, family: str, sheet: bool, fixe
         x, r = poser.surface(a * (i > 0))
         positions[i] = x
         rotations[i] = Rotation.from_matrix(r).as_quat(scalar_first=True)
-    component = trimesh.graph.connected_component_labels(trimesh.Trimesh(vertices, faces, process=False).edges, len(vertices))
+    component = trimesh.graph.connected_component_labels(
+        trimesh.Trimesh(vertices, faces, process=False).edges, len(vertices)
+    )
     return Motion(family, faces.astype(np.int32), component.astype(np.int32), positions, rotations)
+
+
+def _joined(parts: list[trimesh.Trimesh]) -> Arrays:
+    """Return the vertices and faces of meshes put side by side."""
+    offsets = np.cumsum([0, *[len(p.vertices) for p in parts]])
+    faces = [np.asarray(p.faces) + o for p, o in zip(parts, offsets, strict=False)]
+    return np.concatenate([np.asarray(p.vertices) for p in parts]), np.concatenate(faces)
 
 
 def soft_body(rng: Rng, *, frames: int) -> Motion:
@@ -174,9 +201,10 @@ def soft_body(rng: Rng, *, frames: int) -> Motion:
     if rng.random() < 0.35:
         spots = rng.choice(len(body.vertices), int(rng.integers(1, 8)))
         radius = 0.04 * float(body.extents.max())
-        parts += [placed(icosphere(subdivisions=1, radius=radius * rng.uniform(0.5, 1.3)), body.vertices[s]) for s in spots]
-    joined = trimesh.util.concatenate(parts)
-    return _bend((np.array(joined.vertices), np.array(joined.faces)), rng, frames=frames, family=f"elastic/{name}", sheet=False)
+        parts += [
+            placed(icosphere(subdivisions=1, radius=radius * rng.uniform(0.5, 1.3)), body.vertices[s]) for s in spots
+        ]
+    return _bend(_joined(parts), rng, frames=frames, family=f"elastic/{name}", sheet=False)
 
 
 def sheet(rng: Rng, *, frames: int) -> Motion:
@@ -217,9 +245,9 @@ def rigid_body(rng: Rng) -> Motion:
     if rng.random() < 0.3:
         top = parts[0].bounds[1, 2]
         parts.append(placed(random_bar(rng, 0.6, rng.uniform(0.1, 0.4)), (0, 0, top + 0.29)))
-    joined = trimesh.util.concatenate(parts)
+    vertices, faces = _joined(parts)
     counts = [len(p.vertices) for p in parts]
-    positions = np.tile(np.asarray(joined.vertices, dtype=np.float32), (2, 1, 1))
-    rotations = np.tile(np.array([1, 0, 0, 0], dtype=np.float32), (2, len(joined.vertices), 1))
+    positions = np.tile(vertices.astype(np.float32), (2, 1, 1))
+    rotations = np.tile(np.array([1, 0, 0, 0], dtype=np.float32), (2, len(vertices), 1))
     component = np.repeat(np.arange(len(parts)), counts).astype(np.int32)
-    return Motion("rigid/lump", np.array(joined.faces, dtype=np.int32), component, positions, rotations)
+    return Motion("rigid/lump", faces.astype(np.int32), component, positions, rotations)

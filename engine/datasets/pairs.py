@@ -59,10 +59,6 @@ def rigid_fit(
     return rotation, b - rotation @ a
 
 
-def _vertex_areas(faces: Int[np.ndarray, "m 3"], areas: Float[np.ndarray, " m"], count: int) -> Float[np.ndarray, " n"]:
-    return np.bincount(faces.ravel(), np.repeat(areas / 3, 3), minlength=count)
-
-
 def sample_motion(
     motion: Motion, a: int, others: list[int], rng: np.random.Generator, sampling: Sampling, *, augment: bool = True
 ) -> tuple[np.ndarray, ...]:
@@ -106,7 +102,7 @@ def _random_frame(rng: np.random.Generator) -> Float[np.ndarray, "3 3"]:
     if choice < 0.2:
         yaw = yaw @ Rotation.from_euler("x", rng.choice([-0.5, 0.5]) * np.pi).as_matrix()
     elif choice < 0.4:
-        yaw = Rotation.random(random_state=rng).as_matrix()
+        yaw = Rotation.random(rng=rng).as_matrix()
     if rng.random() < 0.5:
         yaw = yaw @ np.diag([1.0, -1.0, 1.0])
     return yaw

@@ -17,7 +17,9 @@ def placed(mesh: trimesh.Trimesh, at: Float[np.ndarray, "3"] | tuple[float, floa
     return copy
 
 
-def turned(mesh: trimesh.Trimesh, axis: Float[np.ndarray, "3"] | tuple[float, float, float], angle: float) -> trimesh.Trimesh:
+def turned(
+    mesh: trimesh.Trimesh, axis: Float[np.ndarray, "3"] | tuple[float, float, float], angle: float
+) -> trimesh.Trimesh:
     """Return a copy of the mesh turned about an axis through the origin by ``angle`` [rad]."""
     copy = mesh.copy()
     copy.apply_transform(trimesh.transformations.rotation_matrix(angle, np.asarray(axis, dtype=float)))

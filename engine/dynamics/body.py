@@ -1,4 +1,4 @@
-"""All that the dynamics needs to know of one object, in SI units, whatever the anchor: made once per object and material.
+"""All that the dynamics needs to know of one object, in SI units: made once per object and material.
 
 Symbols: ``s`` metres per unit, ``C`` combination of samples into mass points, ``M_rel`` the part of the mass matrix of
 ``q`` that is left when the best rigid motion is taken away.

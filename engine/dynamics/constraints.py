@@ -1,8 +1,8 @@
 """Pins and the anchor: linear functionals of point positions, held by springs far stiffer than the step can see.
 
-All rows are gathered and turned, in the metric of the inverse mass matrix, into independent directions; the strongest
-``6 + k_q/2`` are held hard and the others by a soft spring, so a cloth pinned at many points can still swing, and targets
-that contradict one another are met in least squares.
+All rows are gathered and turned, in the metric of the inverse mass matrix, into independent directions; the
+strongest ``6 + k_q/2`` are held hard and the others by a soft spring, so a cloth pinned at many points can still
+swing, and targets that contradict one another are met in least squares.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The floor: one-sided contact with Coulomb friction, on a few points chosen anew for every step.
 
-Contact is a stiff spring that starts a little above the floor, implicit in the step, so that a fall is caught within one
-step without going through. Friction is lagged: the normal force of the last iterate bounds the tangential one.
+Contact is a stiff spring that starts a little above the floor, implicit in the step, so that a fall is caught within
+one step without going through. Friction is lagged: the normal force of the last iterate bounds the tangential one.
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ class ContactForces:
     touching: Bool[np.ndarray, " c"]
 
 
-def choose_points(
-    positions: Float64[np.ndarray, "n 3"], reach: float, size: float
-) -> Int[np.ndarray, " c"]:
+def choose_points(positions: Float64[np.ndarray, "n 3"], reach: float, size: float) -> Int[np.ndarray, " c"]:
     """Return the candidates to watch in a step: the lowest one, and the lowest others spread over a grid.
 
     Args:
@@ -74,7 +72,8 @@ def floor_forces(
         positions: of the contact points [m].
         before: where they were at the start of the step [m].
         normal_force: lagged normal force that bounds friction [N].
-        mass, size: of the object.
+        mass: of the object [kg].
+        size: of the object [m].
         friction: Coulomb coefficient.
         h: step [s].
     """

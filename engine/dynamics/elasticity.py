@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from jaxtyping import Float, Float64, Int
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 from torch import Tensor
 
 from engine.kinematics.blending import DrivenPoints
@@ -46,7 +46,7 @@ class ElasticGraph:
 def build_elastic_graph(samples: Float64[np.ndarray, "p 3"], prior: PriorStates) -> ElasticGraph:
     """Connect each sample to its nearest ones and weigh the edges by what the prior's states do to them."""
     k = min(NEIGHBOURS + 1, len(samples))
-    _, near = cKDTree(samples).query(samples, k=k)
+    near = np.asarray(KDTree(samples).query(samples, k=k)[1])
     pairs = np.stack((np.repeat(np.arange(len(samples)), k - 1), near[:, 1:].ravel()), -1)
     ends_np = np.unique(np.sort(pairs, -1), axis=0)
     ends = torch.as_tensor(ends_np, dtype=torch.long)

@@ -105,12 +105,10 @@ def world_positions(
 
 def handles_at(body: Body, pose: Pose) -> Float[Tensor, "r1 t 8"]:
     """Return the handles at a pose (row 0) with their derivatives by q."""
-    return body.kinematics.handles_with_tangents(_padded(body, pose.q))[: 1 + body.k_q]
+    return body.kinematics.handles_with_tangents(padded(body, pose.q))[: 1 + body.k_q]
 
 
-def evaluate(
-    body: Body, pose: Pose, extra: PointRows, *, handles: Float[Tensor, "r1 t 8"] | None = None
-) -> Evaluation:
+def evaluate(body: Body, pose: Pose, extra: PointRows, *, handles: Float[Tensor, "r1 t 8"] | None = None) -> Evaluation:
     """Decode the samples and the extra points at a pose, with their derivatives; ``handles`` if known already."""
     kinematics, k = body.kinematics, body.k_q
     handles = handles_at(body, pose) if handles is None else handles
@@ -151,6 +149,6 @@ def regularised_mass(matrix: Float64[np.ndarray, "d d"]) -> Float64[np.ndarray, 
     return matrix
 
 
-def _padded(body: Body, q: Float64[np.ndarray, " r"]) -> Float64[np.ndarray, " k"]:
+def padded(body: Body, q: Float64[np.ndarray, " r"]) -> Float64[np.ndarray, " k"]:
     """Return ``q`` in the kinematics' coordinates: a body made rigid keeps none of them."""
     return q if len(q) == body.kinematics.k_q else np.zeros(body.kinematics.k_q)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float64
 
+from engine.dynamics.state import Grab, SurfacePoint
+
 GRAB_FREQUENCY = 7.0  # Hz, of the held point's own effective mass on the spring
 FORCE_CAP = 5.0  # times the weight of the whole object
 DAMPING_RAMP = 0.05  # s
@@ -26,6 +28,32 @@ def effective_mass(rows: Float64[np.ndarray, "3 d"], inverse_mass: Float64[np.nd
     return 3.0 / max(float(np.trace(rows @ inverse_mass @ rows.T)), 1e-12)
 
 
+def mobility_beside(
+    inverse_mass: Float64[np.ndarray, "d d"], fixed: Float64[np.ndarray, "c d"] | None
+) -> Float64[np.ndarray, "d d"]:
+    """Return the inverse mass matrix within the motions that constraint rows leave free."""
+    if fixed is None:
+        return inverse_mass
+    inner = np.linalg.pinv(fixed @ inverse_mass @ fixed.T, rcond=1e-9, hermitian=True)
+    return inverse_mass - inverse_mass @ fixed.T @ inner @ fixed @ inverse_mass
+
+
+def matched_spring(
+    point: SurfacePoint, target: Float64[np.ndarray, "3"], felt: float, *, object_mass: float, frequency: float
+) -> Grab:
+    """Return a critically damped spring for the mass that the hand feels, without force yet.
+
+    Args:
+        point: what is held.
+        target: where it is now, world [m].
+        felt: effective mass of the point [kg].
+        object_mass: of the whole object, which bounds the force [kg].
+        frequency: of the material [Hz]; the hand is stiffer than the object.
+    """
+    omega = 2.0 * np.pi * max(GRAB_FREQUENCY, 3.0 * frequency)
+    return Grab(point, target, felt * omega**2, 2.0 * felt * omega, FORCE_CAP * 9.81 * object_mass)
+
+
 def spring_force(
     position: Float64[np.ndarray, "3"],
     before: Float64[np.ndarray, "3"],
@@ -40,9 +68,12 @@ def spring_force(
     """Return the Huber energy of the spring and the dissipation of its damper over the step.
 
     Args:
-        position, before: the held point now and at the start of the step, world [m].
+        position: the held point now, world [m].
+        before: the held point at the start of the step, world [m].
         target: the cursor, world [m].
-        stiffness, damping, force_cap: [N/m], [N s/m], [N].
+        stiffness: of the spring [N/m].
+        damping: of the damper [N s/m].
+        force_cap: largest pull [N].
         age: since the grab [s]; the damper is ramped in.
         h: step [s].
     """

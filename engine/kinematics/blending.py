@@ -1,8 +1,8 @@
 """Points driven by blended handles, with their tangents along the reduced coordinates.
 
 Symbols: ``H`` handle dual quaternions, row 0 the state and rows 1..k its derivatives along ``q``; ``W`` blending
-weights; ``b = W H`` the blend, whose real part has length ``N^(1/2)``. A point goes to ``n(b) / N`` with ``n`` quadratic
-in ``b`` (Kavan et al. 2008, dual quaternion linear blending), so its tangents are ``(dn - x dN) / N``.
+weights; ``b = W H`` the blend, whose real part has length ``N^(1/2)``. A point goes to ``n(b) / N`` with ``n``
+quadratic in ``b`` (Kavan et al. 2008, dual quaternion linear blending), so its tangents are ``(dn - x dN) / N``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ class DrivenPoints:
     rotation_tangents: Float[Tensor, "p k 4"]
 
 
-def drive(weights: Float[Tensor, "p t"], handles: Float[Tensor, "t 8"], points: Float[Tensor, "p 3"]) -> Float[Tensor, "p 3"]:
+def drive(
+    weights: Float[Tensor, "p t"], handles: Float[Tensor, "t 8"], points: Float[Tensor, "p 3"]
+) -> Float[Tensor, "p 3"]:
     """Return the points carried by blended handles: one matrix product and a few sums, whatever the mesh."""
     b = weights @ handles
     w, u, dw, d = b[:, :1], b[:, 1:4], b[:, 4:5], b[:, 5:]
@@ -71,7 +73,9 @@ def drive_with_tangents(
     # Sine and cosine of the turn, normalised: dr = (db - r (r . db)) / |b|.
     length = (0.5 * half).sqrt()
     rotation = b0[:, :4] * length
-    turning = length[..., None] * (torch.eye(4, dtype=b.dtype, device=b.device) - rotation[:, :, None] * rotation[:, None, :])
+    turning = length[..., None] * (
+        torch.eye(4, dtype=b.dtype, device=b.device) - rotation[:, :, None] * rotation[:, None, :]
+    )
     moved = torch.bmm(db, jacobian * half[..., None])
     turned = torch.bmm(db[..., :4], turning)
     return DrivenPoints(points + shift, moved, rotation, turned)

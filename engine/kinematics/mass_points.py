@@ -59,7 +59,9 @@ def _moment_rows(points: Float[np.ndarray, "m 3"]) -> Float[np.ndarray, "10 m"]:
     return np.concatenate((np.ones((1, len(points))), points.T, (points[:, i] * points[:, j]).T))
 
 
-def _match(points: Float[np.ndarray, "m 3"], measure: float, first: np.ndarray, second: np.ndarray) -> Float[np.ndarray, " m"]:
+def _match(
+    points: Float[np.ndarray, "m 3"], measure: float, first: np.ndarray, second: np.ndarray
+) -> Float[np.ndarray, " m"]:
     """Return masses near uniform whose moments are the given ones."""
     rows = _moment_rows(points)
     wanted = np.concatenate(([1.0], first / measure, (second / measure)[np.triu_indices(3)]))
@@ -96,7 +98,8 @@ def build_mass_points(
     """Place the mass of an object.
 
     Args:
-        vertices, faces: rest surface, unit frame.
+        vertices: rest surface, unit frame.
+        faces: its triangles.
         samples: surface samples, unit frame.
         sample_component: component of each sample; an interior point is tied to samples of one component only.
         face_component: component of each face.
@@ -130,7 +133,7 @@ def build_mass_points(
 def _affine(
     points: Float[np.ndarray, "m 3"], samples: Float[np.ndarray, "p 3"], allowed: Int[np.ndarray, " a"], width: int
 ) -> Float[np.ndarray, "m p"]:
-    """Write each point as a combination of its nearest allowed samples, weights near inverse distance, exact at rest."""
+    """Write each point as a combination of its nearest allowed samples, near inverse distance, exact at rest."""
     rows = np.zeros((len(points), width))
     nearest = min(24, len(allowed))
     for row, point in zip(rows, points, strict=True):

@@ -67,7 +67,13 @@ class ObjectKinematics:
     """
 
     def __init__(
-        self, rest: RestShape, checkpoint: Checkpoint, *, seed: int = 0, reduce: bool = True, dtype: torch.dtype = torch.float32
+        self,
+        rest: RestShape,
+        checkpoint: Checkpoint,
+        *,
+        seed: int = 0,
+        reduce: bool = True,
+        dtype: torch.dtype = torch.float32,
     ) -> None:
         """Encode the rest shape, find the moving directions and the blending weights.
 
@@ -156,15 +162,15 @@ class ObjectKinematics:
         points = samples.interpolate(faces, vertices)
         component = self.face_component[samples.face] % model.config.component_slots
         seeds = farthest_points(points, component, model.config.handles)
-        tensors = [torch.as_tensor(a, dtype=self.dtype)[None] for a in (points, normals[samples.face])]
-        instance = model.encode_shape(
-            *tensors, torch.as_tensor(component, dtype=torch.long)[None], torch.as_tensor(seeds)[None]
-        )
+        x = torch.as_tensor(points, dtype=self.dtype)[None]
+        normal = torch.as_tensor(normals[samples.face], dtype=self.dtype)[None]
+        part = torch.as_tensor(component, dtype=torch.long)[None]
+        instance = model.encode_shape(x, normal, part, torch.as_tensor(seeds)[None])
         still = torch.zeros(1, len(points), 4, dtype=self.dtype)
         still[..., 0] = 1.0
-        weights = model.blend_weights(instance, *tensors, torch.as_tensor(component, dtype=torch.long)[None])
+        weights = model.blend_weights(instance, x, normal, part)
         # z0: posterior mean of the identity deformation.
-        z0, _ = model.encode_motion(instance, model.prepare(instance), weights, tensors[0], tensors[0], still)
+        z0, _ = model.encode_motion(instance, model.prepare(instance), weights, x, x, still)
         return instance, z0[0]
 
     def _vertex_weights(

@@ -115,5 +115,7 @@ class ReducedDecoder:
         jacobian[:, :3, 5:] = 0.5 * dw * s_rows + torch.linalg.cross(0.5 * s_rows + p_rows, dv)
         # d dual / d s_i = 1/2 (0, e_i) r
         jacobian[:, 3:, 4] = -0.5 * rv
-        jacobian[:, 3:, 5:] = 0.5 * (length * eye + torch.linalg.cross(eye.expand(t, 3, 3), rv[:, None].expand(t, 3, 3)))
+        jacobian[:, 3:, 5:] = 0.5 * (
+            length * eye + torch.linalg.cross(eye.expand(t, 3, 3), rv[:, None].expand(t, 3, 3))
+        )
         return dual, jacobian

@@ -17,6 +17,7 @@ class PositionalEncoding(nn.Module):
         """``octaves`` frequencies per axis; the output has ``6 octaves + 3`` channels."""
         super().__init__()
         self.channels = 6 * octaves + 3
+        self.frequencies: Tensor
         self.register_buffer("frequencies", torch.pi * 2.0 ** torch.arange(octaves), persistent=False)
 
     def forward(self, x: Float[Tensor, "*n 3"]) -> Float[Tensor, "*n c"]:
@@ -45,7 +46,9 @@ class Attention(nn.Module):
         self.query, self.key_value = nn.Linear(width, width), nn.Linear(width, 2 * width)
         self.out = nn.Linear(width, width)
 
-    def forward(self, x: Float[Tensor, "b t d"], context: Float[Tensor, "b p d"] | None = None) -> Float[Tensor, "b t d"]:
+    def forward(
+        self, x: Float[Tensor, "b t d"], context: Float[Tensor, "b p d"] | None = None
+    ) -> Float[Tensor, "b t d"]:
         """Return ``x`` plus what it gathers from the context."""
         normed = self.norm(x)
         if context is not None and self.context_norm is not None:

@@ -62,7 +62,7 @@ def load_checkpoint(path: Path | None = None) -> Checkpoint:
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a mapping
+            tensors = {key: file.get_tensor(key) for key in file.keys()}
     except (SafetensorError, OSError) as error:
         raise CheckpointError(f"{path.name} is not a readable safetensors file: {error}") from error
     if metadata.get("format") != FORMAT:

@@ -99,9 +99,7 @@ class HandleDecoder(nn.Module):
     A gain per object and direction lets an object have fewer directions than the latent.
     """
 
-    def __init__(
-        self, *, instance_width: int, width: int, heads: int, layers: int, latent: int, code: int
-    ) -> None:
+    def __init__(self, *, instance_width: int, width: int, heads: int, layers: int, latent: int, code: int) -> None:
         """``width`` hidden channels and ``code`` code channels per handle, ``latent`` coordinates."""
         super().__init__()
         self.latent, self.width, self.code = latent, width, code

@@ -19,7 +19,6 @@ from engine.geometry.dual_quaternion import dual_apply, dual_normalize, quaterni
 from engine.model.blocks import Block, Mlp, PointFeatures, Pool, SelfBlock
 from engine.model.handle_decoder import HandleDecoder, PreparedDecoder
 
-
 # Pooled motion of a handle's region: displacement, rotation quaternion, first moment of displacement.
 MOTION_CHANNELS = 16
 
@@ -89,7 +88,12 @@ class VariationalAutoencoder(nn.Module):
             self.posterior_spread.out.weight *= 0.1
             self.posterior_spread.out.bias.fill_(-4.5)
         self.decoder = HandleDecoder(
-            instance_width=c.width, width=c.decoder_width, heads=c.heads, layers=c.decoder_layers, latent=c.latent, code=c.code
+            instance_width=c.width,
+            width=c.decoder_width,
+            heads=c.heads,
+            layers=c.decoder_layers,
+            latent=c.latent,
+            code=c.code,
         )
 
     def encode_shape(

@@ -1,6 +1,6 @@
 """Train the conditional variational autoencoder. Read downward: settings, loss, loop.
 
-    loss = recon + beta KL,    recon = mean over items of (position + 0.1 rotation + 0.05 edge) / (m + 0.1)
+    loss = recon + beta KL,    recon = mean over items of (position + 0.1 rotation + 0.05 edge) / (m + 0.05)
 
 ``position`` is the mean squared distance of decoded query points [unit frame], ``rotation`` the mean squared chord
 of their rotations, ``edge`` the mean squared error of vectors between neighbouring points over their squared length
@@ -83,7 +83,7 @@ def reconstruction(
     position = error.square().sum(-1).mean(1)
     rotation = rotation_distance(rotations, batch.rotation).mean(1)
     motion = (batch.deformed - rest.repeat_interleave(count, 0)).square().sum(-1).mean(1).sqrt()
-    return (position + 0.1 * rotation + 0.05 * edge) / (motion + 0.1)
+    return (position + 0.1 * rotation + 0.05 * edge) / (motion + 0.05)
 
 
 def run_model(
@@ -104,9 +104,7 @@ def run_model(
 
 
 @torch.no_grad()
-def evaluate(
-    model: VariationalAutoencoder, batches: list[PairBatch], kinds: list[list[str]]
-) -> dict[str, float]:
+def evaluate(model: VariationalAutoencoder, batches: list[PairBatch], kinds: list[list[str]]) -> dict[str, float]:
     """Return, per kind, RMS error and RMS motion of prior states over RMS motion of unseen objects; KL; radius."""
     squared: dict[str, list[tuple[float, float, float]]] = {}
     noise = torch.Generator().manual_seed(0)
@@ -133,9 +131,7 @@ def evaluate(
     return result
 
 
-def prior_motion(
-    model: VariationalAutoencoder, batch: PairBatch, noise: torch.Generator
-) -> Float[Tensor, " b"]:
+def prior_motion(model: VariationalAutoencoder, batch: PairBatch, noise: torch.Generator) -> Float[Tensor, " b"]:
     """Return the mean squared motion between two random states of the prior, per object [unit frame squared].
 
     Over the motion of the data it should be near one; for rigid bodies, zero.
@@ -189,7 +185,12 @@ def train(data: list[Path], run: Path, *, config: TrainingConfig, model_config: 
         optimizer.load_state_dict(state["optimizer"])
         iteration, spent = int(state["iteration"]), float(state["spent"])
         stream = PairStream(training, objects=config.objects, sampling=sampling, seed=config.seed + 1 + iteration)
-    logger.info("%d objects, %d held out, %d parameters", len(training), len(held_out), sum(p.numel() for p in model.parameters()))
+    logger.info(
+        "%d objects, %d held out, %d parameters",
+        len(training),
+        len(held_out),
+        sum(p.numel() for p in model.parameters()),
+    )
 
     checkpoint, saved = run / "model.safetensors", spent
     losses: list[float] = []
@@ -213,7 +214,9 @@ def train(data: list[Path], run: Path, *, config: TrainingConfig, model_config: 
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         decay = min(config.ema, (iteration + 1) / (iteration + 20))
-        torch._foreach_lerp_(list(average.parameters()), list(model.parameters()), 1.0 - decay)
+        with torch.no_grad():
+            for mean, weight in zip(average.parameters(), model.parameters(), strict=True):
+                mean.lerp_(weight, 1.0 - decay)
 
         iteration += 1
         losses.append(float(recon.detach()))

@@ -34,7 +34,7 @@ def test_moved_and_scaled_input_gives_the_same_unit_frame(scale: float) -> None:
     """Position and unit of the input do not matter."""
     vertices, faces = _box()
     reference = rest_shape_from_arrays(vertices, faces)
-    moved = rest_shape_from_arrays(scale * (vertices + (3.0, -40.0, 8.0)), faces)
+    moved = rest_shape_from_arrays(scale * (vertices + np.array([3.0, -40.0, 8.0])), faces)
     np.testing.assert_allclose(moved.vertices, reference.vertices, atol=1e-12)
     np.testing.assert_array_equal(moved.faces, reference.faces)
 

@@ -34,7 +34,7 @@ def test_jacobian_agrees_with_finite_differences(laptop: RestShape, checkpoint: 
     q = np.random.default_rng(0).normal(size=kinematics.k_q)
     rest = torch.as_tensor(kinematics.sample_points)
 
-    def driven(at: np.ndarray):  # noqa: ANN202 - local
+    def driven(at: np.ndarray):
         return kinematics.points(kinematics.handles_with_tangents(at), kinematics.sample_weights, rest)
 
     here, step = driven(q), 1e-5
@@ -75,7 +75,7 @@ def test_mass_points_reproduce_the_moments_of_a_solid(bean: RestShape) -> None:
     assert np.abs(found - second / volume).max() < 0.01 * np.abs(second / volume).max()
 
 
-def _solid_points(shape: RestShape):  # noqa: ANN202 - local
+def _solid_points(shape: RestShape):
     rng = np.random.default_rng(0)
     pick = rng.choice(len(shape.vertices), 128, replace=False)
     samples = np.asarray(shape.vertices)[pick]

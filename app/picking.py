@@ -31,15 +31,15 @@ class SurfaceHit:
 
     face: int
     barycentric: tuple[float, float, float]
-    position: Float[np.ndarray, 3]
+    position: Float[np.ndarray, "3"]
     distance: float
 
 
 def pick_surface(
     vertices: Float[np.ndarray, "n 3"],
     faces: Int[np.ndarray, "m 3"],
-    origin: Float[np.ndarray, 3],
-    direction: Float[np.ndarray, 3],
+    origin: Float[np.ndarray, "3"],
+    direction: Float[np.ndarray, "3"],
     *,
     two_sided: bool = False,
 ) -> SurfaceHit | None:
@@ -66,8 +66,8 @@ def pick_surface(
 def _across_ray(
     vertices: Float[np.ndarray, "n 3"],
     faces: Int[np.ndarray, "m 3"],
-    origin: Float[np.ndarray, 3],
-    direction: Float[np.ndarray, 3],
+    origin: Float[np.ndarray, "3"],
+    direction: Float[np.ndarray, "3"],
 ) -> Int[np.ndarray, " c"]:
     """Return the triangles whose box, seen along the ray, holds the ray."""
     helper = np.eye(3)[np.argmin(np.abs(direction))]
@@ -88,8 +88,8 @@ def _across_ray(
 def _nearest(
     corners: Float[np.ndarray, "c 3 3"],
     candidates: Int[np.ndarray, " c"],
-    origin: Float[np.ndarray, 3],
-    direction: Float[np.ndarray, 3],
+    origin: Float[np.ndarray, "3"],
+    direction: Float[np.ndarray, "3"],
     *,
     two_sided: bool,
 ) -> SurfaceHit | None:

@@ -115,7 +115,7 @@ class Viewport(QtInteractor):
         self,
         vertices: Float[np.ndarray, "n 3"],
         pins: Float[np.ndarray, "k 3"],
-        pull: tuple[Float[np.ndarray, 3], Float[np.ndarray, 3]] | None,
+        pull: tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]] | None,
     ) -> None:
         """Show vertices [m], pins [m] and the pull (touched point and target [m]) at the next painting.
 
@@ -187,7 +187,7 @@ class Viewport(QtInteractor):
         nearest = int(np.argmin(distance))
         return nearest if distance[nearest] <= _PIN_REACH_PIXELS * self.devicePixelRatioF() else None
 
-    def pin_position(self, index: int) -> Float[np.ndarray, 3]:
+    def pin_position(self, index: int) -> Float[np.ndarray, "3"]:
         """Return the place of a pin [m], world."""
         return self._pins[index]
 
@@ -205,7 +205,7 @@ class Viewport(QtInteractor):
         self.setCursor(Qt.CursorShape.ClosedHandCursor)
         self.grabbed.emit(face, barycentric)
 
-    def pull(self, target: Float[np.ndarray, 3]) -> None:
+    def pull(self, target: Float[np.ndarray, "3"]) -> None:
         """Pass on where the held point is pulled."""
         self.dragged.emit(target)
 
@@ -214,7 +214,7 @@ class Viewport(QtInteractor):
         self._show_cursor()
         self.released.emit()
 
-    def pin(self, face: int, barycentric: tuple[float, float, float], target: Float[np.ndarray, 3] | None) -> None:
+    def pin(self, face: int, barycentric: tuple[float, float, float], target: Float[np.ndarray, "3"] | None) -> None:
         """Pass on that a point shall be fixed."""
         self.pin_wished.emit(face, barycentric, target)
 

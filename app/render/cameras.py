@@ -33,15 +33,15 @@ class View:
         tangent: tangent of half the vertical view angle.
     """
 
-    position: Float[np.ndarray, 3]
-    right: Float[np.ndarray, 3]
-    up: Float[np.ndarray, 3]
-    forward: Float[np.ndarray, 3]
+    position: Float[np.ndarray, "3"]
+    right: Float[np.ndarray, "3"]
+    up: Float[np.ndarray, "3"]
+    forward: Float[np.ndarray, "3"]
     width: int
     height: int
     tangent: float
 
-    def ray(self, x: float, y: float) -> tuple[Float[np.ndarray, 3], Float[np.ndarray, 3]]:
+    def ray(self, x: float, y: float) -> tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]]:
         """Return origin [m] and unit direction of the sight line through pixel (x, y)."""
         scale = 2.0 * self.tangent / self.height
         sideways = (x - 0.5 * self.width) * scale
@@ -62,13 +62,13 @@ class View:
         y = 0.5 * self.height - (offset @ self.up) * scale
         return np.stack((x, y), axis=-1)
 
-    def on_parallel_plane(self, x: float, y: float, through: Float[np.ndarray, 3]) -> Float[np.ndarray, 3]:
+    def on_parallel_plane(self, x: float, y: float, through: Float[np.ndarray, "3"]) -> Float[np.ndarray, "3"]:
         """Return the world point [m] under pixel (x, y) on the picture-parallel plane through a point [m]."""
         origin, direction = self.ray(x, y)
         depth = max(float(self.depth(through)), 1e-9)
         return origin + direction * (depth / float(direction @ self.forward))
 
-    def metres_per_pixel(self, point: Float[np.ndarray, 3]) -> float:
+    def metres_per_pixel(self, point: Float[np.ndarray, "3"]) -> float:
         """Return the world length [m] that one pixel covers at the depth of a point."""
         return 2.0 * self.tangent * max(float(self.depth(point)), 1e-9) / self.height
 
@@ -84,7 +84,7 @@ class OrbitCamera:
         elevation: angle of the eye above the horizon [rad].
     """
 
-    focus: Float[np.ndarray, 3] = field(default_factory=lambda: np.array((0.0, 0.0, 0.4)))
+    focus: Float[np.ndarray, "3"] = field(default_factory=lambda: np.array((0.0, 0.0, 0.4)))
     distance: float = 4.0
     azimuth: float = float(np.radians(-55.0))
     elevation: float = float(np.radians(16.0))
@@ -120,7 +120,7 @@ class OrbitCamera:
         """Come closer by wheel steps (negative: go away), within distances [m]."""
         self.distance = float(np.clip(self.distance * 0.88**steps, smallest, largest))
 
-    def frame(self, low: Float[np.ndarray, 3], high: Float[np.ndarray, 3], aspect: float) -> None:
+    def frame(self, low: Float[np.ndarray, "3"], high: Float[np.ndarray, "3"], aspect: float) -> None:
         """Look at a box [m] so that all of it is seen with some air around it."""
         low, high = np.asarray(low, np.float64), np.asarray(high, np.float64)
         self.focus = 0.5 * (low + high)
@@ -132,13 +132,13 @@ class OrbitCamera:
         self.distance = max(distance, 1e-6)
 
 
-def box_corners(low: Float[np.ndarray, 3], high: Float[np.ndarray, 3]) -> Float[np.ndarray, "8 3"]:
+def box_corners(low: Float[np.ndarray, "3"], high: Float[np.ndarray, "3"]) -> Float[np.ndarray, "8 3"]:
     """Return the corners of a box."""
     return np.array([(x, y, z) for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
 
 
 def clipping_range(
-    view: View, low: Float[np.ndarray, 3], high: Float[np.ndarray, 3], floor_radius: float
+    view: View, low: Float[np.ndarray, "3"], high: Float[np.ndarray, "3"], floor_radius: float
 ) -> tuple[float, float]:
     """Return near and far distances [m] that hold the object's box and the floor around it.
 
@@ -151,7 +151,7 @@ def clipping_range(
     return max(near, _NEAR_FAR_RATIO * far), far
 
 
-def orthonormal_frame(direction: Float[np.ndarray, 3]) -> Float[np.ndarray, "3 3"]:
+def orthonormal_frame(direction: Float[np.ndarray, "3"]) -> Float[np.ndarray, "3 3"]:
     """Return a rotation whose third column is the given unit direction."""
     helper = _WORLD_UP if abs(direction[2]) < 0.9 else np.array((1.0, 0.0, 0.0))
     first = np.cross(helper, direction)

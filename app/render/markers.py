@@ -34,7 +34,7 @@ class Markers:
         self._renderer = renderer
         self._pins: list[vtkActor] = []
         self._pin_points = np.zeros((0, 3))
-        self._pull: tuple[Float[np.ndarray, 3], Float[np.ndarray, 3]] | None = None
+        self._pull: tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]] | None = None
         self._grip = _flat_actor(pv.Sphere(radius=1.0, theta_resolution=18, phi_resolution=12), PULL_COLOR)
         self._rod = _flat_actor(
             pv.Cylinder(center=(0, 0, 0.5), direction=(0, 0, 1), radius=1.0, resolution=10), PULL_COLOR
@@ -56,7 +56,7 @@ class Markers:
         while len(self._pins) > len(self._pin_points):
             self._renderer.RemoveActor(self._pins.pop())
 
-    def set_pull(self, point: Float[np.ndarray, 3] | None, target: Float[np.ndarray, 3] | None) -> None:
+    def set_pull(self, point: Float[np.ndarray, "3"] | None, target: Float[np.ndarray, "3"] | None) -> None:
         """Show a pull from a touched point [m] toward a target [m]; None hides it."""
         self._pull = None if point is None or target is None else (np.asarray(point, float), np.asarray(target, float))
 
@@ -100,7 +100,7 @@ def _flat_actor(mesh: pv.PolyData, color: tuple[float, float, float]) -> vtkActo
     return actor
 
 
-def _place(actor: vtkActor, origin: Float[np.ndarray, 3], axes: Float[np.ndarray, "3 3"]) -> None:
+def _place(actor: vtkActor, origin: Float[np.ndarray, "3"], axes: Float[np.ndarray, "3 3"]) -> None:
     matrix = np.eye(4)
     matrix[:3, :3] = axes
     matrix[:3, 3] = origin

@@ -26,7 +26,7 @@ class Overlays:
     """
 
     pins: Float[np.ndarray, "k 3"] | None = None
-    pull: tuple[Float[np.ndarray, 3], Float[np.ndarray, 3]] | None = None
+    pull: tuple[Float[np.ndarray, "3"], Float[np.ndarray, "3"]] | None = None
 
 
 class OffscreenRenderer:

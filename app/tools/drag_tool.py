@@ -20,7 +20,7 @@ class DragTool:
         self._host = host
         self._start: Pointer | None = None
         self._hit: SurfaceHit | None = None
-        self._through: Float[np.ndarray, 3] | None = None
+        self._through: Float[np.ndarray, "3"] | None = None
         self._moved = False
         self._shift = False
         self._pin: int | None = None
@@ -80,11 +80,11 @@ class DragTool:
             if held:
                 self._host.let_go()
 
-    def _begin(self, pointer: Pointer, hit: SurfaceHit, through: Float[np.ndarray, 3]) -> None:
+    def _begin(self, pointer: Pointer, hit: SurfaceHit, through: Float[np.ndarray, "3"]) -> None:
         self._start, self._hit, self._through = pointer, hit, through
         self._moved, self._shift, self._pin, self._was_pin = False, pointer.shift, None, False
 
-    def _target(self, pointer: Pointer) -> Float[np.ndarray, 3]:
+    def _target(self, pointer: Pointer) -> Float[np.ndarray, "3"]:
         assert self._through is not None
         return self._host.view().on_parallel_plane(pointer.x, pointer.y, self._through)
 

@@ -74,7 +74,7 @@ class Host(Protocol):
         """Return the pin under a device pixel."""
         ...
 
-    def pin_position(self, index: int) -> Float[np.ndarray, 3]:
+    def pin_position(self, index: int) -> Float[np.ndarray, "3"]:
         """Return the place of a pin [m], world."""
         ...
 
@@ -90,7 +90,7 @@ class Host(Protocol):
         """Take hold of a point of the object."""
         ...
 
-    def pull(self, target: Float[np.ndarray, 3]) -> None:
+    def pull(self, target: Float[np.ndarray, "3"]) -> None:
         """Pull the held point toward a place [m], world."""
         ...
 
@@ -98,7 +98,7 @@ class Host(Protocol):
         """Let go of the held point."""
         ...
 
-    def pin(self, face: int, barycentric: tuple[float, float, float], target: Float[np.ndarray, 3] | None) -> None:
+    def pin(self, face: int, barycentric: tuple[float, float, float], target: Float[np.ndarray, "3"] | None) -> None:
         """Fix a point of the object at a place [m], world, or where it is now."""
         ...
 

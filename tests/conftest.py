@@ -14,6 +14,7 @@ import pytest
 # Threads of tensor code that outnumber the free cores wait for one another, and a test takes tens of times as long. Set
 # before torch is loaded, and for the processes that tests start.
 os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 2) - 1)))
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 _server: subprocess.Popen[bytes] | None = None
 

@@ -8,18 +8,17 @@ from jaxtyping import Float
 from trimesh.creation import box, capsule, cone, cylinder, icosphere, torus
 
 Rng = np.random.Generator
+Vector = Float[np.ndarray, "3"] | tuple[float | int, float | int, float | int]
 
 
-def placed(mesh: trimesh.Trimesh, at: Float[np.ndarray, "3"] | tuple[float, float, float]) -> trimesh.Trimesh:
+def placed(mesh: trimesh.Trimesh, at: Vector) -> trimesh.Trimesh:
     """Return a copy of the mesh moved by ``at``."""
     copy = mesh.copy()
     copy.apply_translation(np.asarray(at, dtype=float))
     return copy
 
 
-def turned(
-    mesh: trimesh.Trimesh, axis: Float[np.ndarray, "3"] | tuple[float, float, float], angle: float
-) -> trimesh.Trimesh:
+def turned(mesh: trimesh.Trimesh, axis: Vector, angle: float) -> trimesh.Trimesh:
     """Return a copy of the mesh turned about an axis through the origin by ``angle`` [rad]."""
     copy = mesh.copy()
     copy.apply_transform(trimesh.transformations.rotation_matrix(angle, np.asarray(axis, dtype=float)))

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import trimesh
+from scipy.spatial import KDTree
 from skimage.measure import marching_cubes
-from trimesh.creation import box, capsule, cone, cylinder, icosphere, torus
+from trimesh.creation import capsule, cone, cylinder, icosphere, torus
 from trimesh.visual.material import PBRMaterial
 
 from engine.datasets.primitives import along, open_box, placed, rounded_box, turned
@@ -177,81 +178,108 @@ def cloth_on_rail() -> list[Part]:
     return parts
 
 
+def grid_box(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> trimesh.Trimesh:
+    """Return a closed box whose faces are cut along the given coordinates, so that colours can follow the lines."""
+    axes = [np.asarray(a, dtype=float) for a in (x, y, z)]
+    quads: list[np.ndarray] = []
+    for d in range(3):
+        u, v = (d + 1) % 3, (d + 2) % 3
+        for side in (0, -1):
+            grid = np.zeros((len(axes[u]), len(axes[v]), 3))
+            grid[..., d], grid[..., u], grid[..., v] = axes[d][side], axes[u][:, None], axes[v][None]
+            corners = np.stack((grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]), 2).reshape(-1, 4, 3)
+            quads.append(corners if side else corners[:, ::-1])
+    corners = np.concatenate(quads)
+    first = np.arange(len(corners))[:, None] * 4
+    faces = np.concatenate((first + [0, 1, 2], first + [0, 2, 3]))
+    return trimesh.Trimesh(corners.reshape(-1, 3), faces, process=True)
+
+
+def joined(*sources: tuple[trimesh.Trimesh, int]) -> tuple[trimesh.Trimesh, np.ndarray]:
+    """Return the union of closed meshes as one surface, with the label of the source nearest to each of its faces."""
+    union = trimesh.boolean.union([mesh for mesh, _ in sources], engine="manifold")
+    centres = union.triangles_center
+    samples = [trimesh.sample.sample_surface(mesh, 20000, seed=0)[0] for mesh, _ in sources]
+    apart = np.stack([KDTree(points).query(centres)[0] for points in samples])
+    return union, np.array([label for _, label in sources])[apart.argmin(0)]
+
+
+def hard(parts: list[Part], *, metallic: dict[int, float] | None = None) -> list[Part]:
+    """Return parts whose hard edges show: the program finds them where a file gives no normals."""
+    shine = metallic or {}
+    return [Part(p.mesh, p.color, p.roughness, shine.get(i, 0.0), False) for i, p in enumerate(parts)]
+
+
 def laptop() -> list[Part]:
     """An open laptop: the lid stands at 110 degrees."""
     w, d, t, s = 1.0, 0.70, 0.034, 0.022
-    base = placed(rounded_box(np.array([w, d, t]), 0.01), (0, 0, 0.5 * t))
-    pad = placed(box((0.26, 0.17, 0.004)), (0, -0.235, t))
-    parts = [Part(base, (158, 164, 172), 0.45, 0.3, False), Part(pad, (128, 134, 142), 0.4, 0.2, False)]
-    deck = placed(box((0.88, 0.33, 0.004)), (0, 0.07, t))
-    parts.append(Part(deck, (44, 47, 54), 0.8, 0.0, False))
-    keys = [
-        placed(box((0.07, 0.064, 0.008)), (-0.396 + 0.088 * i, -0.055 + 0.082 * j, t + 0.003))
-        for i in range(10)
-        for j in range(4)
-    ]
-    parts.append(Part(trimesh.util.concatenate(keys), (76, 80, 90), 0.8, 0.0, False))
+    key_x = np.concatenate([[-0.44 + 0.088 * i + 0.008, -0.44 + 0.088 * (i + 1) - 0.008] for i in range(10)])
+    key_y = np.concatenate([[-0.09 + 0.082 * j + 0.008, -0.09 + 0.082 * (j + 1) - 0.008] for j in range(4)])
+    x = np.unique(np.concatenate(([-w / 2, -0.45, -0.13, 0.13, 0.45, w / 2], key_x)))
+    y = np.unique(np.concatenate(([-d / 2, -0.31, -0.15, -0.10, 0.246, d / 2], key_y)))
+    base = grid_box(x, y, np.array([0.0, t]))
+    c, top = base.triangles_center, base.face_normals[:, 2] > 0.5
+    label = np.zeros(len(c), dtype=int)
+    label[top & (np.abs(c[:, 0]) < 0.13) & (c[:, 1] > -0.31) & (c[:, 1] < -0.15)] = 1
+    deck = top & (np.abs(c[:, 0]) < 0.45) & (c[:, 1] > -0.10) & (c[:, 1] < 0.246)
+    label[deck] = 2
+    inside = np.array([any(a < v < b for a, b in key_x.reshape(-1, 2)) for v in c[:, 0]])
+    inside &= np.array([any(a < v < b for a, b in key_y.reshape(-1, 2)) for v in c[:, 1]])
+    label[deck & inside] = 3
+    silver, ink = (158, 164, 172), (34, 37, 44)
+    parts = hard(by_region(base, label, [silver, (134, 140, 148), ink, (92, 97, 108)], 0.5), metallic={0: 0.2})
+
     hinge = np.array([0.0, 0.5 * d - 0.012, t + 0.004])
-    lid = placed(rounded_box(np.array([w, d, s]), 0.008), (0, -0.5 * d + 0.006, 0.5 * s))
-    screen = placed(box((0.93, 0.60, 0.004)), (0, -0.5 * d + 0.01, 0.0))
-    glow = placed(box((0.5, 0.03, 0.003)), (0, -0.44 * d, -0.0015))
-    for mesh, color, rough in ((lid, (158, 164, 172), 0.45), (screen, (26, 34, 52), 0.2), (glow, (108, 168, 222), 0.3)):
-        opened = turned(mesh, -X, np.deg2rad(110))
-        parts.append(Part(placed(opened, hinge), color, rough, 0.1, False))
-    return parts
+    lines_x = np.unique(np.concatenate((np.linspace(-0.46, 0.46, 12), [-w / 2, -0.25, 0.25, w / 2])))
+    lines_y = np.unique(np.concatenate((np.linspace(-0.62, -0.04, 9), [-d + 0.006, -0.34, -0.31, 0.006])))
+    lid = grid_box(lines_x, lines_y, np.array([0.0, s]))
+    c, under = lid.triangles_center, lid.face_normals[:, 2] < -0.5
+    label = np.zeros(len(c), dtype=int)
+    label[under & (np.abs(c[:, 0]) < 0.46) & (c[:, 1] > -0.62) & (c[:, 1] < -0.04)] = 1
+    label[under & (np.abs(c[:, 0]) < 0.25) & (c[:, 1] > -0.34) & (c[:, 1] < -0.31)] = 2
+    lid = placed(turned(lid, -X, np.deg2rad(110)), hinge)
+    return parts + hard(by_region(lid, label, [silver, (28, 38, 58), (108, 168, 222)], 0.35), metallic={0: 0.2})
 
 
 def cabinet() -> list[Part]:
     """A small chest of three drawers, left a little open."""
     w, d, h, wall = 0.70, 0.48, 0.86, 0.03
-    wood, light, brass = (138, 98, 66), (196, 158, 116), (206, 172, 102)
-    shell = turned(open_box(np.array([w, h, d]), wall), X, np.pi / 2)
-    parts = [Part(placed(shell, (0, 0, h / 2 + 0.1)), wood, 0.65, 0.0, False)]
-    parts.append(
-        Part(placed(rounded_box(np.array([w + 0.06, d + 0.05, 0.04]), 0.012), (0, 0, h + 0.12)), wood, 0.5, 0.0, False)
-    )
+    colors = [(138, 98, 66), (196, 158, 116), (206, 172, 102)]
+    shell = placed(turned(open_box(np.array([w, h, d]), wall), X, np.pi / 2), (0, 0, h / 2 + 0.1))
+    pieces = [(shell, 0), (placed(rounded_box(np.array([w + 0.06, d + 0.05, 0.04]), 0.012), (0, 0, h + 0.118)), 0)]
     for sx in (-1, 1):
         for sy in (-1, 1):
-            parts.append(Part(placed(cylinder(0.026, 0.1, sections=16), (sx * 0.29, sy * 0.18, 0.05)), wood, 0.65))
+            pieces.append((placed(cylinder(0.026, 0.11, sections=16), (sx * 0.29, sy * 0.18, 0.055)), 0))
+    parts = hard(by_region(*joined(*pieces), colors, 0.65))
     each = (h - 2 * wall) / 3
     for i, slide in enumerate((0.02, 0.11, 0.0)):
         z, y = 0.1 + wall + (i + 0.5) * each, -slide
-        tray = open_box(np.array([w - 0.10, d - 0.09, each * 0.72]), 0.016)
-        front = rounded_box(np.array([w - 0.075, 0.03, each - 0.022]), 0.008)
-        parts.append(Part(placed(tray, (0, y + 0.012, z - 0.01)), light, 0.8, 0.0, False))
-        parts.append(Part(placed(front, (0, y - d / 2 + 0.012, z)), light, 0.6, 0.0, False))
-        knob = placed(icosphere(subdivisions=2, radius=0.026), (0, y - d / 2 - 0.03, z))
-        parts.append(Part(knob, brass, 0.3, 0.8))
+        tray = placed(open_box(np.array([w - 0.10, d - 0.09, each * 0.72]), 0.016), (0, y + 0.012, z - 0.01))
+        front = placed(rounded_box(np.array([w - 0.075, 0.06, each - 0.022]), 0.008), (0, y - d / 2 + 0.02, z))
+        knob = placed(icosphere(subdivisions=2, radius=0.028), (0, y - d / 2 - 0.03, z))
+        parts += hard(by_region(*joined((tray, 1), (front, 1), (knob, 2)), colors, 0.55))
     return parts
 
 
 def desk_lamp() -> list[Part]:
     """A desk lamp: a round foot, two arms and a shade."""
-    teal, steel = (46, 128, 132), (190, 194, 198)
+    colors = [(46, 128, 132), (190, 194, 198), (252, 232, 178)]
     foot = placed(cylinder(0.24, 0.05, sections=48), (0, 0, 0.025))
-    stem = placed(cylinder(0.045, 0.08, sections=24), (0, 0, 0.09))
-    parts = [Part(foot, teal, 0.4, 0.0, False), Part(stem, steel, 0.3, 0.7, False)]
+    stem = placed(cylinder(0.045, 0.09, sections=24), (0, 0, 0.085))
+    parts = hard(by_region(*joined((foot, 0), (stem, 1)), colors, 0.4))
     a, b, c = np.array([0, 0, 0.15]), np.array([-0.26, 0, 0.60]), np.array([0.26, 0, 0.92])
-    for start, end, color in ((a, b, teal), (b, c, teal)):
-        length = float(np.linalg.norm(end - start))
-        axis = (end - start) / length
-        arm = along(
-            capsule(height=length - 0.09, radius=0.024, count=(16, 16)).apply_translation((0, 0, 0)), start, end
-        )
-        centre = np.array(arm.bounds.mean(0))
-        arm.apply_translation(0.5 * (start + end) - centre)
-        joint = placed(turned(cylinder(0.042, 0.07, sections=24), X, np.pi / 2), start + 0.0 * axis)
-        parts += [Part(arm, color, 0.4), Part(joint, steel, 0.3, 0.7, False)]
-    direction = np.array([0.55, 0, -0.83])
-    direction /= np.linalg.norm(direction)
-    cup = cone(0.19, 0.26, sections=40)
-    cup.apply_translation((0, 0, -0.26))
-    shade = cup.copy()
+    for start, end, y in ((a, b, 0.0), (b, c, 0.0)):
+        axis = (end - start) / np.linalg.norm(end - start)
+        arm = capsule(height=float(np.linalg.norm(end - start)) - 0.13, radius=0.024, count=(20, 16))
+        arm.apply_translation(-arm.bounds.mean(0))
+        arm = along(arm, start + 0.02 * axis, end - 0.02 * axis)
+        joint = placed(turned(cylinder(0.042, 0.07, sections=24), X, np.pi / 2), start + 0.02 * axis + [0, y, 0])
+        parts += hard(by_region(*joined((arm, 0), (joint, 1)), colors, 0.4))
+    direction = np.array([0.55, 0, -0.83]) / np.linalg.norm([0.55, 0, -0.83])
+    shade = placed(cone(0.19, 0.26, sections=40), (0, 0, -0.26))
     shade.apply_transform(trimesh.geometry.align_vectors([0, 0, -1], direction))
-    parts.append(Part(placed(shade, c + 0.0 * direction), teal, 0.4, 0.0, False))
-    bulb = placed(icosphere(subdivisions=2, radius=0.075), c + 0.265 * direction)
-    parts.append(Part(bulb, (252, 232, 178), 0.3))
-    return parts
+    bulb = placed(icosphere(subdivisions=2, radius=0.075), c + 0.275 * direction)
+    return parts + hard(by_region(*joined((placed(shade, c + 0.012 * direction), 0), (bulb, 2)), colors, 0.4))
 
 
 def snake() -> list[Part]:
@@ -263,13 +291,14 @@ def snake() -> list[Part]:
         length, radius = (0.16, 0.085 - 0.0045 * abs(i - 3)) if i else (0.19, 0.095)
         direction = np.array([np.cos(heading), np.sin(heading), 0.0])
         end = at - length * direction
-        link = icosphere(subdivisions=3).apply_scale((radius * 0.95, radius * 0.95, 0.53 * length))
-        parts.append(Part(placed(along(link, at, end), (0, 0, 0.0)), palette[i % 2] if i else (92, 142, 96), 0.55))
+        link = along(icosphere(subdivisions=3).apply_scale((radius * 0.95, radius * 0.95, 0.53 * length)), at, end)
         if i == 0:
             side = np.array([-direction[1], direction[0], 0.0])
-            for s in (-1, 1):
-                eye = 0.5 * (at + end) + 0.045 * direction + s * 0.045 * side + np.array([0, 0, 0.066])
-                parts.append(Part(placed(icosphere(subdivisions=2, radius=0.02), eye), (26, 26, 30), 0.2))
+            middle = 0.5 * (at + end) + 0.045 * direction + np.array([0, 0, 0.066])
+            eyes = [(placed(icosphere(subdivisions=2, radius=0.02), middle + s * 0.045 * side), 1) for s in (-1, 1)]
+            parts += hard(by_region(*joined((link, 0), *eyes), [palette[1], (26, 26, 30)], 0.5))
+        else:
+            parts.append(Part(link, palette[i % 2], 0.55))
         at, heading = end, heading + 0.62 * np.sin(0.75 * i + 0.9)
     return parts
 
@@ -306,9 +335,6 @@ def scene_of(parts: list[Part]) -> trimesh.Scene:
     for index, part in enumerate(parts):
         mesh = part.mesh.copy()
         normals = np.array(part.mesh.vertex_normals)
-        if not part.smooth:
-            mesh.unmerge_vertices()
-            normals = np.repeat(mesh.face_normals, 3, 0)
         material = PBRMaterial(
             name=f"part{index}",
             baseColorFactor=[*(round(255 * (c / 255) ** 2.2) for c in part.color), 255],  # glTF factors are linear
@@ -316,7 +342,9 @@ def scene_of(parts: list[Part]) -> trimesh.Scene:
             metallicFactor=part.metallic,
             doubleSided=True,
         )
-        shown = trimesh.Trimesh(mesh.vertices, mesh.faces, vertex_normals=normals, process=False)
+        # Without normals in the file the program finds hard edges itself.
+        given = {"vertex_normals": normals} if part.smooth else {}
+        shown = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False, **given)
         shown.visual = trimesh.visual.TextureVisuals(material=material)
         shown.apply_transform(Y_UP)
         scene.add_geometry(shown, geom_name=f"part{index}")

@@ -1,8 +1,8 @@
 """glTF documents: what trimesh is not told or does not do when it reads them.
 
-Refuses encodings that would silently give empty geometry, and places skinned meshes in the pose of
-their joints (glTF 2.0 specification, section 3.7.3: a skinned mesh follows its joints, not its
-node).
+Decodes Draco geometry into ordinary accessors, refuses encodings that would silently give empty
+geometry, and places skinned meshes in the pose of their joints (glTF 2.0 specification, section
+3.7.3: a skinned mesh follows its joints, not its node).
 """
 
 from __future__ import annotations
@@ -11,27 +11,31 @@ import base64
 import io
 import json
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import unquote
 
 import numpy as np
+import PIL.Image
 from jaxtyping import Float
 
+from engine.geometry.draco import DracoMesh, decode_draco
 from engine.geometry.load_report import MeshError
 
 _REFUSED = {
-    "KHR_draco_mesh_compression": "its geometry is compressed with Draco",
     "EXT_meshopt_compression": "its geometry is compressed with meshopt",
     "KHR_meshopt_compression": "its geometry is compressed with meshopt",
-    "KHR_texture_basisu": "its textures are KTX2 (Basis Universal)",
 }
+_DRACO = "KHR_draco_mesh_compression"
 _HARMLESS = (
+    _DRACO,
     "KHR_materials_",
     "KHR_mesh_quantization",
     "KHR_lights_punctual",
     "KHR_xmp",
+    "KHR_texture_basisu",
     "EXT_texture_webp",
 )
 _COMPONENTS = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
@@ -109,6 +113,33 @@ class Document:
         rows = np.ndarray((accessor["count"], width), kind, data, start, (stride, kind.itemsize))
         return rows.astype(np.float64)
 
+    def view(self, number: int) -> bytes:
+        """Return the bytes of a buffer view."""
+        view = self.header["bufferViews"][number]
+        start = view.get("byteOffset", 0)
+        return self._buffer(view["buffer"])[start : start + view["byteLength"]]
+
+    def append(self, arrays: Sequence[np.ndarray]) -> int:
+        """Store arrays in buffer views of their own, and return the first view's number."""
+        views, buffers = self.header["bufferViews"], self.header["buffers"]
+        inside = self.binary is not None and "uri" not in buffers[0]
+        blocks, first = [self.binary or b"" if inside else b""], len(views)
+        at = len(blocks[0])
+        for array in arrays:
+            blocks.append(b"\0" * (-at % 4))
+            at += len(blocks[-1])
+            views.append({"buffer": 0 if inside else len(buffers), "byteOffset": at, "byteLength": array.nbytes})
+            blocks.append(array.tobytes())
+            at += array.nbytes
+        data = b"".join(blocks)
+        if inside:
+            self.binary = data
+            buffers[0]["byteLength"] = at
+        else:
+            uri = "data:application/octet-stream;base64," + base64.b64encode(data).decode()
+            buffers.append({"byteLength": at, "uri": uri})
+        return first
+
     def _buffer(self, number: int) -> bytes:
         uri = self.header["buffers"][number].get("uri")
         if uri is None:
@@ -137,8 +168,11 @@ def read_document(path: Path) -> Document:
         raise MeshError(message)
     document = Document(path, cast("dict[str, Any]", header), binary)
     try:
-        _refuse_encodings(document)
+        _refuse_extensions(document)
         _refuse_missing_files(document)
+        _decode_draco(document)
+        _refuse_positions(document)
+        _note_unread_textures(document)
         _prepare(document)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         message = f"{path.name} breaks the rules of glTF ({error!r}); export it again."
@@ -170,7 +204,7 @@ def _split(path: Path) -> tuple[bytes, bytes | None]:
     return text, b""
 
 
-def _refuse_encodings(document: Document) -> None:
+def _refuse_extensions(document: Document) -> None:
     header, name = document.header, document.path.name
     for extension in header.get("extensionsRequired", []):
         if extension in _REFUSED:
@@ -178,6 +212,10 @@ def _refuse_encodings(document: Document) -> None:
             raise MeshError(message)
         if not extension.startswith(_HARMLESS):
             document.notes.append(f"The file asks for {extension}, which is not supported; it may look different.")
+
+
+def _refuse_positions(document: Document) -> None:
+    header, name = document.header, document.path.name
     accessors = header.get("accessors", [])
     for mesh in header.get("meshes", []):
         for primitive in mesh["primitives"]:
@@ -200,6 +238,90 @@ def _refuse_missing_files(document: Document) -> None:
         uri = image.get("uri")
         if uri and not uri.startswith("data:") and not (document.path.parent / unquote(uri)).is_file():
             document.notes.append(f"The image {unquote(uri)} is missing; its texture is left out.")
+
+
+def _decode_draco(document: Document) -> None:
+    """Turn primitives compressed with Draco into ordinary ones, and drop the extension."""
+    header = document.header
+    accessors: list[dict[str, Any]] = header.get("accessors", [])
+    required = _DRACO in header.get("extensionsRequired", [])
+    # Primitives of several materials may share one compressed mesh.
+    meshes: dict[int, DracoMesh] = {}
+    arrays: list[np.ndarray] = []
+    first = len(accessors)
+    for primitive in (each for mesh in header.get("meshes", []) for each in mesh["primitives"]):
+        packed = primitive.get("extensions", {}).pop(_DRACO, None)
+        if packed is None:
+            continue
+        attributes: dict[str, int] = primitive["attributes"]
+        plain = [*attributes.values(), *([primitive["indices"]] if "indices" in primitive else [])]
+        if not required and all("bufferView" in accessors[k] for k in plain):
+            continue  # The file holds the same primitive uncompressed, for readers without Draco.
+        number: int = packed["bufferView"]
+        if number not in meshes:
+            meshes[number] = decode_draco(document.view(number), file=document.path.name)
+        decoded = meshes[number]
+        for name in [name for name in attributes if name in packed["attributes"]]:
+            values, accessor = _as_declared(decoded.attributes[packed["attributes"][name]], accessors[attributes[name]])
+            attributes[name] = len(accessors)
+            accessors.append(accessor)
+            arrays.append(values)
+        # Strips come out of the decoder as separate triangles too.
+        primitive["mode"] = 4
+        primitive["indices"] = len(accessors)
+        accessors.append({"componentType": 5125, "type": "SCALAR", "count": decoded.faces.size})
+        arrays.append(decoded.faces)
+    if arrays:
+        view = document.append(arrays)
+        for k in range(len(arrays)):
+            accessors[first + k]["bufferView"] = view + k
+    for key in ("extensionsRequired", "extensionsUsed"):
+        if _DRACO in header.get(key, []):
+            header[key].remove(_DRACO)
+
+
+def _as_declared(values: np.ndarray, declared: dict[str, Any]) -> tuple[np.ndarray, dict[str, Any]]:
+    """Return decoded values in the type that their accessor declares, and an accessor for them."""
+    accessor = {"type": declared["type"], "count": len(values)}
+    if values.shape[1] != _WIDTHS[declared["type"]]:
+        message = f"a {declared['type']} of {values.shape[1]} components"
+        raise TypeError(message)
+    if values.dtype.kind == "f":
+        return values.astype("<f4"), accessor | {"componentType": 5126}
+    # The decoder may widen integers, which changes what a normalised one means.
+    values = values.astype(_COMPONENTS[declared["componentType"]])
+    accessor["componentType"] = declared["componentType"]
+    return values, accessor | ({"normalized": True} if declared.get("normalized") else {})
+
+
+def _note_unread_textures(document: Document) -> None:
+    """Add a note for each texture that is drawn and whose image cannot be read."""
+    header = document.header
+    used: set[int] = set()
+    for material in header.get("materials", []):
+        look = material.get("pbrMetallicRoughness", {})
+        used |= {look[key]["index"] for key in ("baseColorTexture", "metallicRoughnessTexture") if key in look}
+    for number in sorted(used):
+        name = f"of texture {number}"
+        try:
+            texture = header["textures"][number]
+            extensions = texture.get("extensions", {})
+            source = extensions.get("EXT_texture_webp", texture).get("source", texture.get("source"))
+            if source is None:
+                name += f" ({', '.join(extensions) or 'none given'})"
+            image = header["images"][source]
+            uri: str = image.get("uri", "")
+            if uri and not uri.startswith("data:"):
+                name = unquote(uri)
+                if not (document.path.parent / name).is_file():
+                    continue  # Missing files have their own note.
+                data = (document.path.parent / name).read_bytes()
+            else:
+                name = " ".join(filter(None, (image.get("name") or name, image.get("mimeType"))))
+                data = base64.b64decode(uri.split(",", 1)[1]) if uri else document.view(image["bufferView"])
+            PIL.Image.open(io.BytesIO(data)).close()
+        except (OSError, ValueError, SyntaxError, KeyError, IndexError, TypeError):
+            document.notes.append(f"The image {name} cannot be read; its texture is left out.")
 
 
 def _prepare(document: Document) -> None:

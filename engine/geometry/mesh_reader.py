@@ -177,7 +177,10 @@ def _collect(scene: Any, path: Path, document: Document | None, notes: list[str]
         transform, name = scene.graph[node]
         geometry = scene.geometry[name]
         if _is_surface(geometry):
-            parts.append(_placed(geometry, np.asarray(transform, np.float64), scene, node, document, images))
+            part = _placed(geometry, np.asarray(transform, np.float64), scene, node, document, images)
+            parts.append(part)
+            if part.texture is None and part.uv is not None and _has_image(geometry):
+                notes.append(f"The image of the material {part.material or 'of a part'} is damaged; it is left out.")
     if not parts:
         if "PointCloud" in others:
             message = f"{path.name} holds points without triangles; reconstruct a surface from them first."
@@ -193,6 +196,11 @@ def _collect(scene: Any, path: Path, document: Document | None, notes: list[str]
 
 def _is_surface(geometry: Any) -> bool:
     return isinstance(geometry, trimesh.Trimesh) and len(geometry.faces) > 0
+
+
+def _has_image(mesh: Any) -> bool:
+    material = getattr(mesh.visual, "material", None)
+    return any(getattr(material, name, None) is not None for name in ("baseColorTexture", "image"))
 
 
 def _placed(

@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import trimesh
 from scipy.spatial import KDTree
-from skimage.measure import marching_cubes
 from trimesh.creation import capsule, cone, cylinder, icosphere, torus
 from trimesh.visual.material import PBRMaterial
 
+from engine.datasets.elastic import metaballs
 from engine.datasets.primitives import along, open_box, placed, rounded_box, turned
 
 OBJECTS = Path(__file__).parent / "objects"
@@ -50,28 +50,10 @@ class Entry:
 # -- soft bodies from distance fields ------------------------------------------------------------------------------
 
 
-def capsule_distance(p: np.ndarray, a: np.ndarray, b: np.ndarray, ra: float, rb: float) -> np.ndarray:
-    """Return the distance to a capsule whose radius goes from ``ra`` to ``rb``."""
-    axis = b - a
-    t = np.clip((p - a) @ axis / max(float(axis @ axis), 1e-12), 0, 1)
-    return np.linalg.norm(p - a - t[..., None] * axis, axis=-1) - (ra + t * (rb - ra))
-
-
 def blob(capsules: list[tuple], blend: float, resolution: int) -> trimesh.Trimesh:
     """Return the smooth union of capsules ``(a, b, ra, rb)`` as one closed surface."""
-    ends = np.array([[c[0], c[1]] for c in capsules], dtype=float).reshape(-1, 3)
-    reach = max(max(c[2], c[3]) for c in capsules) + 3 * blend
-    low, high = ends.min(0) - reach, ends.max(0) + reach
-    pitch = float((high - low).max()) / resolution
-    axes = [np.arange(low[d], high[d] + pitch, pitch) for d in range(3)]
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), -1)
-    total = np.zeros(grid.shape[:3])
-    for a, b, ra, rb in capsules:
-        d = capsule_distance(grid, np.asarray(a, float), np.asarray(b, float), ra, rb)
-        total += np.exp(-np.clip(d / blend, -40, 40))
-    vertices, faces, _, _ = marching_cubes(np.log(np.maximum(total, 1e-30)) * blend, 0.0, spacing=(pitch,) * 3)
-    mesh = trimesh.Trimesh(vertices + low, faces[:, ::-1], process=True)
-    mesh = max(mesh.split(only_watertight=False), key=lambda m: len(m.faces))
+    starts, ends, radii = (np.array([c[i] for c in capsules], dtype=float) for i in (0, 1, slice(2, 4)))
+    mesh = metaballs(starts, ends, radii, blend=2 * blend, resolution=resolution)
     trimesh.smoothing.filter_taubin(mesh, iterations=6)
     return mesh
 
@@ -191,7 +173,7 @@ def grid_box(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> trimesh.Trimesh:
             quads.append(corners if side else corners[:, ::-1])
     corners = np.concatenate(quads)
     first = np.arange(len(corners))[:, None] * 4
-    faces = np.concatenate((first + [0, 1, 2], first + [0, 2, 3]))
+    faces = np.concatenate((first + np.array([0, 1, 2]), first + np.array([0, 2, 3])))
     return trimesh.Trimesh(corners.reshape(-1, 3), faces, process=True)
 
 

@@ -163,7 +163,7 @@ def _amplitudes(poser: ModalPoser, rng: Rng, *, largest_turn: float, largest_str
     turn = np.quantile(np.linalg.norm(skew, axis=(1, 2)), 0.98) / np.sqrt(2)
     strain = np.quantile(np.linalg.norm(gradient - skew, axis=(1, 2)), 0.98)
     limit = min(largest_turn / max(turn, 1e-9), largest_strain / max(strain, 1e-9))
-    return amplitudes * limit * rng.uniform(0.15, 1.0)
+    return amplitudes * limit * rng.uniform(0.4, 1.0)
 
 
 def _bend(mesh: Arrays, rng: Rng, *, frames: int, family: str, sheet: bool, fixed_above: float | None = None) -> Motion:

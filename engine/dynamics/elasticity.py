@@ -124,7 +124,7 @@ class Elasticity:
         r = tangents.shape[1]
         return (
             residual.double().numpy().ravel(),
-            tangents.transpose(0, 1).reshape(r, -1).double().numpy(),
+            tangents.transpose(0, 1).reshape(r, residual.numel()).double().numpy(),
         )
 
 

@@ -115,26 +115,26 @@ def gummy_ring() -> list[Part]:
 
 
 def octopus() -> list[Part]:
-    """A round head on eight curling arms."""
-    c = [((0, 0, 0.50), (0, 0, 0.62), 0.25, 0.235), ((0, 0, 0.30), (0, 0, 0.4), 0.17, 0.2)]
+    """A round head that stands on eight long arms."""
+    c = [((0, 0, 0.62), (0, 0, 0.80), 0.23, 0.22), ((0, 0, 0.46), (0, 0, 0.6), 0.16, 0.2)]
     for i in range(8):
         angle = 2 * np.pi * (i + 0.5) / 8
-        at = np.array([0.10 * np.cos(angle), 0.10 * np.sin(angle), 0.26])
-        heading, height, radius = angle, [0.17, 0.085, 0.075, 0.13], 0.085
-        for j, reach in enumerate((0.17, 0.17, 0.13, 0.09)):
-            heading += 0.22 * (1 if i % 2 else -1) * (j > 0)
-            end = np.array([at[0] + reach * np.cos(heading), at[1] + reach * np.sin(heading), height[j]])
+        at = np.array([0.10 * np.cos(angle), 0.10 * np.sin(angle), 0.46])
+        heading, radius = angle, 0.095
+        for j, (reach, height) in enumerate(((0.36, 0.36), (0.34, 0.12))):
+            heading += 0.25 * (1 if i % 2 else -1) * (j > 0)
+            end = np.array([at[0] + reach * np.cos(heading), at[1] + reach * np.sin(heading), height])
             c.append((at, end, radius, radius * 0.8))
             at, radius = end, radius * 0.8
     body = blob(c, 0.016, 66)
     f, n = body.triangles_center, body.face_normals
-    label = ((n[:, 2] < -0.25) & (f[:, 2] < 0.3)).astype(int)
+    label = ((n[:, 2] < -0.35) & (f[:, 2] < 0.5)).astype(int)
     parts = by_region(body, label, [(126, 92, 170), (224, 172, 196)], 0.45)
     for s in (-1, 1):
         parts.append(
-            Part(placed(icosphere(subdivisions=2, radius=0.055), (0.205, s * 0.11, 0.60)), (246, 244, 238), 0.3)
+            Part(placed(icosphere(subdivisions=2, radius=0.055), (0.185, s * 0.10, 0.76)), (246, 244, 238), 0.3)
         )
-        parts.append(Part(placed(icosphere(subdivisions=2, radius=0.03), (0.243, s * 0.118, 0.605)), (30, 26, 36), 0.2))
+        parts.append(Part(placed(icosphere(subdivisions=2, radius=0.03), (0.223, s * 0.108, 0.765)), (30, 26, 36), 0.2))
     return parts
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from jaxtyping import Float64
 
 # rad/s, of a held direction with its own effective mass. Stiffer springs make a steep curved valley of the energy, in
-# which Gauss-Newton creeps; at this one a load of five times the weight moves a pin by 0.3 mm.
-HARD = 400.0
+# which Gauss-Newton creeps; at this one a load of five times the weight moves a pin by 0.2 mm.
+HARD = 500.0
 SOFT = 60.0
 # Directions whose mobility is below this share of the greatest are no independent constraint.
 RANK_TOLERANCE = 1e-7

@@ -277,17 +277,21 @@ def internal(
     """
     q = evaluation.pose.q
     residual, tangents = evaluation.elastic
-    energy = 0.5 * body.stiffness * float(residual @ residual) + 0.5 * body.prior_stiffness * float(q @ q)
-    gradient = body.stiffness * (tangents @ residual) + body.prior_stiffness * q
-    hessian = body.stiffness * (tangents @ tangents.T) + body.prior_stiffness * np.eye(len(q))
-    centre = body.kinematics.prior_offset + q
+    unit = body.kinematics.reduction.unit
+    prior = body.prior_stiffness * unit**2
+    energy = 0.5 * body.stiffness * float(residual @ residual) + 0.5 * prior * float(q @ q)
+    gradient = body.stiffness * (tangents @ residual) + prior * q
+    hessian = body.stiffness * (tangents @ tangents.T) + prior * np.eye(len(q))
+    centre = body.kinematics.prior_offset + unit * q
     radius = float(np.hypot(np.linalg.norm(centre), body.kinematics.prior_distance))
     beyond = radius - body.range_radius
     if beyond > 0:
         energy += 0.5 * body.barrier_stiffness * beyond**2
-        gradient = gradient + body.barrier_stiffness * beyond / radius * centre
+        gradient = gradient + body.barrier_stiffness * unit * beyond / radius * centre
         direction = centre / radius
-        hessian = hessian + body.barrier_stiffness * (np.outer(direction, direction) + beyond / radius * np.eye(len(q)))
+        hessian = hessian + body.barrier_stiffness * unit**2 * (
+            np.outer(direction, direction) + beyond / radius * np.eye(len(q))
+        )
     elastic = energy
     # The total gradient at rest is gravity's, so the prestress that balances it has the opposite sign.
     energy -= float(terms.prestress @ q)

@@ -105,7 +105,7 @@ class ObjectKinematics:
             )
             prepared = model.prepare(instance)
             self.reduction = self._reduce(prepared, z0, instance.mu[0], model, rng, reduce=reduce)
-            self.decoder = ReducedDecoder(prepared, z0, self.reduction.basis)
+            self.decoder = ReducedDecoder(prepared, z0, self.reduction.basis * self.reduction.unit)
             self.prior = self._prior_states(prepared, z0, instance.mu[0], rng)
         offset = z0 - instance.mu[0]
         inside = self.reduction.basis.t() @ offset
@@ -239,14 +239,14 @@ class ObjectKinematics:
             inner = without_rigid(tangents, combination @ driven.positions, mass)
             metric += torch.einsum("kmd,m,lmd->kl", inner, mass, inner) / PRIOR_SAMPLES
         found = active_subspace(metric, size=self.rest.size)
-        return found if reduce else Reduction(eye, metric.diagonal().clamp(min=0).sqrt(), found.spectrum)
+        return found if reduce else Reduction(eye, 1.0, metric.diagonal().clamp(min=0).sqrt(), found.spectrum)
 
     def _prior_states(
         self, prepared: PreparedDecoder, z0: Float[Tensor, " k"], mu: Float[Tensor, " k"], rng: np.random.Generator
     ) -> PriorStates:
         """Decode random states of the prior at the samples, within the reduced coordinates."""
         z = mu + torch.as_tensor(rng.standard_normal((EDGE_PRIOR_SAMPLES, len(mu))), dtype=self.dtype)
-        handles = self.decoder.handles((z - z0) @ self.reduction.basis)
+        handles = self.decoder.handles((z - z0) @ self.reduction.basis / self.reduction.unit)
         blended = self.sample_weights @ handles
         rotations = torch.nn.functional.normalize(blended[..., :4], dim=-1)
         rest = torch.as_tensor(self.sample_points, dtype=self.dtype)

@@ -17,7 +17,11 @@ TRACE_SHARE = 0.999
 MOST_DIRECTIONS = 24
 # RMS displacement at |q| = 1 below which a direction is noise, as a share of size. Directions of a rigid box reach
 # 0.0004, those of a plush bear 0.002 to 0.005, of which states reach to |q| = 6.
-LEAST_MOTION = 0.001
+LEAST_MOTION = 0.0015
+
+
+# RMS motion of the surface at |q| = 1 along the leading direction, as a share of size: the unit of q.
+UNIT_MOTION = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +30,14 @@ class Reduction:
 
     Attributes:
         basis: orthonormal directions U, shape (k, r).
-        rms_motion: RMS non-rigid displacement of the surface at |q| = 1 along each, unit frame, shape (r,).
+        unit: how many deviations of the prior one unit of q is: ``z = z0 + unit U q``. It makes the coordinates of a
+            bear, whose directions move it by half a percent, as well scaled as those of a chain.
+        rms_motion: RMS non-rigid displacement of the surface at |z - z0| = 1 along each, unit frame, shape (r,).
         spectrum: all eigenvalues of the averaged metric, shape (k,), descending.
     """
 
     basis: Float[Tensor, "k r"]
+    unit: float
     rms_motion: Float[Tensor, " r"]
     spectrum: Float[Tensor, " k"]
 
@@ -79,4 +86,5 @@ def active_subspace(metric: Float[Tensor, "k k"], *, size: float) -> Reduction:
     if r:
         pivot = torch.take_along_dim(basis, basis.abs().argmax(0, keepdim=True), 0)
         basis = basis * pivot.sign()
-    return Reduction(basis.to(metric.dtype), values[:r].sqrt().to(metric.dtype), values.to(metric.dtype))
+    unit = UNIT_MOTION * size / float(values[0].sqrt()) if r else 1.0
+    return Reduction(basis.to(metric.dtype), unit, values[:r].sqrt().to(metric.dtype), values.to(metric.dtype))

@@ -22,7 +22,7 @@ from engine.dynamics.constraints import ConstraintSpring
 from engine.dynamics.contact import ContactForces, floor_forces
 from engine.dynamics.evaluation_point import Evaluation, PointRows, evaluate, moved
 from engine.dynamics.grab import SpringForce, spring_force
-from engine.dynamics.state import Grab
+from engine.dynamics.state import Grab, Trail
 
 MOST_ITERATIONS = 16
 LINE_SEARCH = 6
@@ -45,6 +45,31 @@ class Scheme:
     base: Float64[np.ndarray, "m 3"]
     aim: Float64[np.ndarray, "m 3"]
     base_q: Float64[np.ndarray, " r"]
+
+
+def scheme_after(
+    now: tuple[Float64[np.ndarray, "m 3"], Float64[np.ndarray, "m 3"]],
+    q: Float64[np.ndarray, " r"],
+    trail: Trail | None,
+    h: float,
+    gravity: float,
+) -> Scheme:
+    """Return BDF2, or backward Euler where there is no step before.
+
+    Args:
+        now: positions and velocities of the mass points [m, m/s].
+        q: reduced coordinates now.
+        trail: the step before; None restarts.
+        h: step [s].
+        gravity: along -Z [m/s^2].
+    """
+    (x, v), fall = now, np.array([0.0, 0.0, -gravity])
+    if trail is None:
+        return Scheme(h, x, x + h * v + h**2 * fall, q)
+    gamma = 2.0 * h / 3.0
+    base = (4.0 * x - trail.old_positions) / 3.0
+    aim = base + gamma * (4.0 * v - trail.old_velocities) / 3.0 + gamma**2 * fall
+    return Scheme(gamma, base, aim, (4.0 * q - trail.old_q) / 3.0)
 
 
 @dataclass(frozen=True, slots=True)

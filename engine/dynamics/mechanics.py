@@ -33,6 +33,7 @@ from engine.dynamics.integrator import (
     StepTerms,
     constraint_values,
     held_position,
+    scheme_after,
     solve,
     stuck_after,
 )
@@ -44,8 +45,8 @@ from engine.scenes.material import Anchor, Material
 # The base of a standing object gives way a little under a hard knock; a fixed one does not.
 STANDING_FREQUENCY = 400.0
 CONTACT_ROUNDS = 3
-# RMS of the last correction, as a share of size, up to which a fallback step is taken.
-LAST_RESORT = 3e-3
+ROLLING_RESISTANCE = 1.0  # rate at which what touches the floor loses speed by rolling over it [1/s]
+LAST_RESORT = 3e-3  # RMS of the last correction, as a share of size, up to which a fallback step is taken
 
 
 class Mechanics:
@@ -216,6 +217,9 @@ class Mechanics:
         predicted = moved(start, h * np.concatenate((state.v, state.w, state.qd)))
         handles = handles_at(self.body, predicted)
         watched = self._watch(predicted, handles[0], h)
+        if self.floor and state.trail is not None:
+            # What touches is watched on, or two sets of points take turns for ever.
+            watched = np.union1d(watched, np.array(sorted(state.trail.contacts), dtype=np.int64))
         terms, at_start = self._terms(state, loads, h, scheme, watched, predicted, handles)
         solution = solve(self.body, at_start, terms)
         for _ in range(CONTACT_ROUNDS if self.floor and solution.finite else 0):
@@ -246,9 +250,10 @@ class Mechanics:
         momentum = e.masses_jacobian @ (masses[:, None] * velocity).ravel()
         u = scipy.linalg.solve(e.mass_matrix, momentum, assume_a="pos")
         free = not (closed or loads.grab or loads.pins or loads.forces or self._base.held)
-        old = state.trail
-        if free and not (old is not None and old.contacts):
+        if free and not (state.trail is not None and state.trail.contacts):
             u = keep_momentum(masses, self._before(state), e, u, np.array([0.0, 0.0, -self.gravity * h]))
+        elif closed:
+            u = u * (1.0 - ROLLING_RESISTANCE * h)
         velocities = (e.masses_jacobian.T @ u).reshape(-1, 3)
         before_positions, before_velocities = self._before(state)
         stuck = stuck_after(self.body, pose.q, terms)
@@ -293,15 +298,7 @@ class Mechanics:
 
     def _scheme(self, state: State, h: float, *, restart: bool) -> Scheme:
         """Return BDF2, or backward Euler where there is no step before."""
-        x, v = self._before(state)
-        fall = np.array([0.0, 0.0, -self.gravity])
-        trail = state.trail
-        if restart or trail is None:
-            return Scheme(h, x, x + h * v + h**2 * fall, state.q)
-        gamma = 2.0 * h / 3.0
-        base = (4.0 * x - trail.old_positions) / 3.0
-        aim = base + gamma * (4.0 * v - trail.old_velocities) / 3.0 + gamma**2 * fall
-        return Scheme(gamma, base, aim, (4.0 * state.q - trail.old_q) / 3.0)
+        return scheme_after(self._before(state), state.q, None if restart else state.trail, h, self.gravity)
 
     def _watch(self, predicted: Pose, handles: Float[Tensor, "t 8"], h: float) -> Int[np.ndarray, " c"]:
         """Choose the candidates that may touch the floor in this step."""

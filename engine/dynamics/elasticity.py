@@ -19,6 +19,7 @@ from engine.kinematics.blending import DrivenPoints
 from engine.kinematics.object_kinematics import PriorStates
 
 NEIGHBOURS = 5
+LEAST_LENGTH = 0.08  # unit frame
 JOINT_STRAIN = 0.1
 BENDING_SHARE = 0.3
 
@@ -29,7 +30,7 @@ class ElasticGraph:
 
     Attributes:
         ends: the two samples of each edge, shape (e, 2).
-        rest: rest vectors over their lengths, unit frame, shape (e, 3), and ``length`` (e,).
+        rest: rest vectors over ``length`` (e, 1), which is theirs but no less than `LEAST_LENGTH`, shape (e, 3).
         weight: relative stiffness of each edge, sum 1 before the prior softens it, shape (e,).
         freedom: ``s_e``, the RMS strain and turn of each edge over prior states, shape (e,).
         stretch_share: share of the prior's edge motion that is stretch, between 0 (parts turn) and 1 (it stretches).
@@ -51,7 +52,8 @@ def build_elastic_graph(samples: Float64[np.ndarray, "p 3"], prior: PriorStates)
     ends_np = np.unique(np.sort(pairs, -1), axis=0)
     ends = torch.as_tensor(ends_np, dtype=torch.long)
     vector = samples[ends_np[:, 1]] - samples[ends_np[:, 0]]
-    length_np = np.maximum(np.linalg.norm(vector, axis=-1, keepdims=True), 1e-6)
+    # Samples of two parts may nearly coincide at a joint: their edge would be as stiff as it is short.
+    length_np = np.maximum(np.linalg.norm(vector, axis=-1, keepdims=True), LEAST_LENGTH)
     dtype = prior.positions.dtype
     rest = torch.as_tensor(vector / length_np, dtype=dtype)
     length = torch.as_tensor(length_np, dtype=dtype)

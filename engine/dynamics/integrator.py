@@ -24,8 +24,8 @@ from engine.dynamics.evaluation_point import Evaluation, PointRows, evaluate, mo
 from engine.dynamics.grab import SpringForce, spring_force
 from engine.dynamics.state import Grab, Trail
 
-MOST_ITERATIONS = 16
-LINE_SEARCH = 6
+MOST_ITERATIONS = 8
+LINE_SEARCH = 4
 # RMS of the last correction, as a share of size, at which a step has converged.
 TOLERANCE = 3e-6
 ACCEPTABLE = 1e-4

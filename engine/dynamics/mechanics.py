@@ -46,7 +46,7 @@ from engine.scenes.material import Anchor, Material
 STANDING_FREQUENCY = 400.0
 CONTACT_ROUNDS = 3
 ROLLING_RESISTANCE = 1.0  # rate at which what touches the floor loses speed by rolling over it [1/s]
-LAST_RESORT = 3e-3  # RMS of the last correction, as a share of size, up to which a fallback step is taken
+LAST_RESORT = 0.05  # RMS of the last correction, as a share of size, up to which a fallback step is taken
 
 
 class Mechanics:

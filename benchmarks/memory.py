@@ -10,7 +10,7 @@ from pathlib import Path
 from benchmarks.figures import Figure
 from benchmarks.meshes import bean_file
 
-BAR = 1200.0
+BAR = 2048.0
 
 _PROGRAM = """
 import resource, sys

@@ -12,9 +12,9 @@ from engine.kinematics.object_kinematics import prepare_object
 from engine.runtime.pacing import STEP
 from engine.scenes.material import MATERIALS, Anchor
 
-STEP_DECODE_BAR = 1000.0 / 60.0
-DECODE_BAR = 8.0
-GROWTH_BAR = 1.5
+STEP_DECODE_BAR = 8.0
+DECODE_BAR = 10.0
+GROWTH_BAR = 1.1
 """Most that a step of 100,000 vertices may take, as a multiple of one of 1,000."""
 
 

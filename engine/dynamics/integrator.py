@@ -27,7 +27,7 @@ from engine.dynamics.state import Grab, Trail
 MOST_ITERATIONS = 8
 LINE_SEARCH = 4
 # RMS of the last correction, as a share of size, at which a step has converged.
-TOLERANCE = 3e-6
+TOLERANCE = 1e-5
 ACCEPTABLE = 1e-4
 # Largest turn [rad] of one iteration.
 TURN_CAP = 0.8

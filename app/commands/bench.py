@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -127,10 +128,8 @@ def _kinematics(rest: RestShape, k_q: int | None) -> ObjectKinematics:
 
 def _keep_directions(kinematics: ObjectKinematics, count: int) -> None:
     """Drop all but the first directions. Only for timing, so it reaches into what is otherwise immutable."""
-    from engine.kinematics.reduction import Reduction
-
     old, decoder = kinematics.reduction, kinematics.decoder
-    kinematics.reduction = Reduction(old.basis[:, :count], old.rms_motion[:count], old.spectrum)
+    kinematics.reduction = replace(old, basis=old.basis[:, :count], rms_motion=old.rms_motion[:count])
     kinematics.prior_offset = kinematics.prior_offset[:count]
     decoder._map = decoder._map[:count]
     decoder.k_q = count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 from collections.abc import Generator
@@ -13,6 +14,7 @@ import numpy as np
 import trimesh
 from trimesh.resolvers import FilePathResolver
 
+from engine.geometry.complete_file import complete_data
 from engine.geometry.gltf_document import Document, read_document
 from engine.geometry.load_report import LoadReport, MeshError, UpAxis
 from engine.geometry.materials import ImageStore, read_appearance
@@ -66,7 +68,7 @@ def load_rest_shape(path: Path, *, up: UpAxis | None = None) -> RestShape:
     notes = _missing_material_files(path) if suffix == ".obj" else []
     try:
         with _silent_trimesh():
-            scene = _load_scene(path, suffix, document)
+            scene = _load_scene(path, suffix, document, notes)
             parts = _collect(scene, path, document, notes)
     except (MeshError, MemoryError):
         raise
@@ -149,12 +151,16 @@ def _silent_trimesh() -> Generator[None]:
         log.setLevel(level)
 
 
-def _load_scene(path: Path, suffix: str, document: Document | None) -> Any:
+def _load_scene(path: Path, suffix: str, document: Document | None, notes: list[str]) -> Any:
     # trimesh is typed in parts only.
     load = cast("Any", trimesh.load_scene)  # pyright: ignore[reportUnknownMemberType]
-    if document is None:
+    if suffix == ".obj":
         return load(str(path), process=False)
-    return load(document.stream(), file_type=suffix[1:], resolver=FilePathResolver(str(path)), process=False)
+    if document is not None:
+        stream = document.stream()
+    else:
+        stream = io.BytesIO(complete_data(path.read_bytes(), name=path.name, suffix=suffix, notes=notes))
+    return load(stream, file_type=suffix[1:], resolver=FilePathResolver(str(path)), process=False)
 
 
 def _reason(error: Exception) -> str:

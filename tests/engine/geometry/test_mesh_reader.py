@@ -326,6 +326,49 @@ def test_truncated_files_are_refused(extension: str, tmp_path: Path) -> None:
         load_rest_shape(path)
 
 
+def _text(mesh: trimesh.Trimesh, kind: str) -> bytes:
+    data = mesh.export(file_type=kind, **({"encoding": "ascii"} if kind == "ply" else {}))
+    return data if isinstance(data, bytes) else data.encode()
+
+
+@pytest.mark.parametrize("kind", ["ply", "off", "stl", "stl_ascii"])
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.99])
+def test_files_that_state_their_length_are_not_opened_in_part(kind: str, share: float, tmp_path: Path) -> None:
+    """A file cut anywhere is called cut off, although its beginning could be read as a smaller mesh."""
+    data = _text(trimesh.creation.icosphere(subdivisions=2), kind)
+    path = tmp_path / f"cut.{kind[:3]}"
+    path.write_bytes(data)
+    assert len(load_rest_shape(path).faces) == 320
+    path.write_bytes(data[: int(share * len(data))])
+    with pytest.raises(MeshError, match=r"cut\.\w+ is cut off"):
+        load_rest_shape(path)
+
+
+@pytest.mark.parametrize("header", [b"solid by a program", b"made by a program"])
+def test_bytes_after_the_last_triangle_of_an_stl_are_noted(header: bytes, tmp_path: Path) -> None:
+    """What some programs append to a binary STL is left out with a note, whatever word the file begins with."""
+    data = _text(trimesh.creation.icosphere(subdivisions=2), "stl")
+    path = tmp_path / "tail.stl"
+    path.write_bytes(header.ljust(80) + data[80:] + b"left over")
+    rest = load_rest_shape(path)
+    assert len(rest.faces) == 320
+    assert "9 bytes after the last triangle were left out." in rest.report.notes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "OFF 3 1 0\n0 0 0 # corner\n1 0 0\n\n0 1 0\n3 0 1 2\n",
+        "# made by hand\nOFF\n# counts\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2",
+    ],
+)
+def test_comments_and_empty_lines_of_an_off_do_not_count(text: str, tmp_path: Path) -> None:
+    """A whole OFF file opens whether its counts stand beside the word or below it, between comments and empty lines."""
+    path = tmp_path / "hand.off"
+    path.write_text(text)
+    assert len(load_rest_shape(path).faces) == 1
+
+
 @pytest.mark.parametrize(
     "extension",
     ["EXT_meshopt_compression", "KHR_meshopt_compression"],

@@ -1,8 +1,9 @@
 # One door for every task. `make run` and `make test` do all their own set-up.
 PYTHON ?= python3
 BIN := .venv/bin
+# libglib2.0-bin stands for GLib, which Qt loads: the library's own package has another name in each release.
 PACKAGES := xvfb libgl1 libegl1 libosmesa6 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 \
-	libxcb-keysyms1 libxcb-render-util0 libxcb-shape0 libdbus-1-3 libfontconfig1 libxrender1
+	libxcb-keysyms1 libxcb-render-util0 libxcb-shape0 libdbus-1-3 libfontconfig1 libxrender1 libglib2.0-bin
 DEMO := assets/objects/plush_bear.glb
 # What `make run` renders where there is no display.
 DEMO_COMMAND := simulate $(DEMO) --pull "0.4,0.9,0;1,0,0.5;25;0.3;1.3" -o out/demo.mp4

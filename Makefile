@@ -2,8 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 # libglib2.0-bin stands for GLib, which Qt loads: the library's own package has another name in each release.
-PACKAGES := xvfb libgl1 libegl1 libosmesa6 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 \
+PACKAGES := xvfb libgl1 libegl1 libxcursor1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-image0 \
 	libxcb-keysyms1 libxcb-render-util0 libxcb-shape0 libdbus-1-3 libfontconfig1 libxrender1 libglib2.0-bin
+# Draws where EGL cannot. New releases no longer have it, and then EGL has to do.
+SPARE := libosmesa6
 DEMO := assets/objects/plush_bear.glb
 # What `make run` renders where there is no display.
 DEMO_COMMAND := simulate $(DEMO) --pull "0.4,0.9,0;1,0,0.5;25;0.3;1.3" -o out/demo.mp4
@@ -70,5 +72,6 @@ clean:
 
 # The X server of the tests and what Qt and VTK load from the system; nothing to do but on Debian's family.
 .venv/system: | .venv/bin/python
-	@if command -v apt-get >/dev/null && ! dpkg -s $(PACKAGES) >/dev/null 2>&1; then $(call install,$(PACKAGES)); fi
+	@if command -v apt-get >/dev/null && ! dpkg -s $(PACKAGES) >/dev/null 2>&1; then $(call install,$(PACKAGES)); \
+		if [ "$$(id -u)" = 0 ]; then apt-get install -y -qq $(SPARE) || true; fi; fi
 	@touch $@

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from engine.clips.replacing import replacing
 FORMAT = "neurok-clip"
 SUFFIX = ".neurok"
 _INPUT = "input_"
+# All that the zip reader says of a byte that changed; RuntimeError: it takes the file for an encrypted one.
+_DAMAGE = (zipfile.BadZipFile, zlib.error, KeyError, ValueError, EOFError, NotImplementedError, RuntimeError)
 _ARRAYS = tuple(f.name for f in fields(Clip) if f.name not in ("inputs", "facts", "metres_per_unit", "version"))
 
 
@@ -64,7 +67,7 @@ def _read(path: Path, name: str) -> Clip:
         raise ClipError(f"There is no file {path}.") from problem
     except OSError as problem:
         raise ClipError(f"{name} cannot be read: {problem.strerror or problem}.") from problem
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, NotImplementedError) as problem:
+    except _DAMAGE as problem:
         raise ClipError(f"{name} is damaged, cut off, or no clip of neurok; record or copy it again.") from problem
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ClipError(f"{name} is no clip of neurok.")
@@ -91,10 +94,14 @@ def _read(path: Path, name: str) -> Clip:
 
 def _check(clip: Clip, name: str) -> None:
     """Refuse arrays that do not belong together."""
+    if clip.handles.ndim != 3 or clip.q.ndim != 2:
+        raise ClipError(f"{name} does not fit together: handles or coordinates have no axis of time.")
     f, n, t = len(clip.times), len(clip.rest_vertices), clip.handles.shape[1]
     shapes = {
         "p": (f, 3),
         "R": (f, 3, 3),
+        "q": (f, clip.q.shape[-1]),
+        "qd": clip.q.shape,
         "handles": (f, t, 8),
         "vertex_weights": (n, t),
         "rest_vertices": (n, 3),

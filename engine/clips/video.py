@@ -94,7 +94,10 @@ def write_video(
             raise ClipError(f"{path.name} could not be encoded: {problem.strerror or problem}.") from problem
         if count == 0:
             raise ClipError(f"{path.name} was not written: there was no picture.")
-        report = _read_back(part, encoder)
+        try:
+            report = _read_back(part, encoder)
+        except (FFmpegError, IndexError) as problem:
+            raise ClipError(f"{path.name} did not read back as a video; is the disk full?") from problem
         if (report.frames, report.size, report.fps) != (count, even_size(size), rate):
             raise ClipError(
                 f"{path.name} should have {count} pictures of {even_size(size)} at {rate}/s; read back it has "
@@ -188,7 +191,9 @@ def _read_back(path: Path, encoder: str) -> VideoReport:
     """Open the file as a player would: count its pictures and decode the first."""
     with av.open(str(path)) as film:
         stream = film.streams.video[0]
-        first = next(film.decode(stream))
+        first = next(film.decode(stream), None)
+        if first is None:
+            raise IndexError("no picture")
         film.seek(0)
         count = sum(1 for packet in film.demux(stream) if packet.size)
         return VideoReport(count, (first.width, first.height), Fraction(stream.average_rate or 0), encoder)

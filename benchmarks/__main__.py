@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import calibration, heartbeat, memory, opening, stepping
+from benchmarks import calibration, handling, heartbeat, memory, opening, stepping
 from benchmarks.figures import Figure, table
 from engine.runtime.cores import use_spare_cores
 
@@ -15,6 +15,8 @@ BENCHMARKS = {
     "heartbeat": heartbeat.measure,
     "memory": memory.measure,
     "scaling": stepping.measure_scaling,
+    "drag": handling.measure_drags,
+    "drop": handling.measure_drops,
 }
 
 

@@ -23,7 +23,7 @@ def _group() -> None:
 def build(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the shards.", show_default=False)],
     count: Annotated[int, typer.Option(min=1, help="Number of motions.")] = 600,
-    first_seed: Annotated[int, typer.Option(min=0, help="Seed of the first motion.")] = 0,
+    first_seed: Annotated[int, typer.Option("--seed", "--first-seed", min=0, help="Seed of the first motion.")] = 0,
 ) -> None:
     """Generate motions of articulated, soft, cloth and rigid objects; shards that are there are kept.
 

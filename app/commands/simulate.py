@@ -31,7 +31,10 @@ def simulate(
     seconds: Annotated[float, typer.Option(min=0.02, max=3600.0, help="How long.")] = 4.0,
     fps: options.Fps = 30,
     size: options.Size = options.DEFAULT_SIZE,  # type: ignore[assignment]  (Typer parses it)
-    drop: Annotated[float | None, typer.Option(min=0.0, help="Let it fall from this height [m].")] = None,
+    drop: Annotated[
+        float | None,
+        typer.Option(min=0.0, metavar="SIZES", help="Let it fall from this height, as a multiple of its size."),
+    ] = None,
     anchor: options.AnchorChoice = None,
     material: options.MaterialChoice = None,
     up: options.Up = None,
@@ -115,7 +118,7 @@ def _run(
         loaded,
         seconds=seconds,
         conditions=conditions,
-        height=drop or 0.0,
+        height=(drop or 0.0) * loaded.rest.size * loaded.metres_per_unit,
         gravity=gravity,
         floor=floor,
         progress=Progress("Simulating", quiet=quiet),

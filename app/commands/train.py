@@ -14,7 +14,7 @@ from app.commands.refusal import Refused, refusing
 @refusing
 def train(
     data: Annotated[list[Path], typer.Option(help="Folder of shards. May be given again.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="Folder of the run.", show_default=False)],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the run.", show_default=False)],
     minutes: Annotated[float, typer.Option(min=0.01, help="Time to train.")] = 60.0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the run's last state.")] = False,
     threads: Annotated[int, typer.Option(min=1, help="Processor threads.")] = 1,

@@ -56,14 +56,15 @@ def test_simulate_writes_all_formats(capsule_file: Path, tmp_path: Path) -> None
 
 
 def test_drop_falls(capsule_file: Path, tmp_path: Path) -> None:
-    """What is dropped from half a metre falls freely: g t^2 / 2 after 0.2 s."""
+    """What is dropped from half its size falls freely: g t^2 / 2 after 0.2 s."""
     target = tmp_path / "fall.neurok"
     done = runner.invoke(
         cli.commands, ["simulate", str(capsule_file), "--drop", "0.5", "--seconds", "0.2", "-o", str(target)]
     )
     assert done.exit_code == 0, done.output
     clip = read_clip(target)
-    assert clip.vertices(0)[:, 2].min() == pytest.approx(0.5, abs=0.02)
+    size = clip.metres_per_unit * float(np.linalg.norm(np.ptp(clip.rest_vertices, axis=0)))
+    assert clip.vertices(0)[:, 2].min() == pytest.approx(0.5 * size, abs=0.02)
     assert clip.p[0, 2] - clip.p[-1, 2] == pytest.approx(0.5 * 9.81 * 0.2**2, rel=0.12)
 
 

@@ -14,26 +14,14 @@ from pathlib import Path
 import numpy as np
 import trimesh
 from scipy.spatial import KDTree
+from gallery_files import Part, scene_of, thumbnail
 from trimesh.creation import capsule, cone, cylinder, icosphere, torus
-from trimesh.visual.material import PBRMaterial
 
 from engine.datasets.elastic import metaballs
 from engine.datasets.primitives import along, open_box, placed, rounded_box, turned
 
 OBJECTS = Path(__file__).parent / "objects"
-Y_UP = np.array([[1, 0, 0, 0], [0, 0, 1, 0], [0, -1, 0, 0], [0, 0, 0, 1]], dtype=float)
 X, Y, Z = np.eye(3)
-
-
-@dataclass(frozen=True)
-class Part:
-    """Triangles of one material: a mesh, a colour (sRGB, 0 to 255), roughness, and smooth or hard edges."""
-
-    mesh: trimesh.Trimesh
-    color: tuple[int, int, int]
-    roughness: float = 0.7
-    metallic: float = 0.0
-    smooth: bool = True
 
 
 @dataclass(frozen=True)
@@ -75,6 +63,19 @@ def by_region(
     return parts
 
 
+def painted(mesh: trimesh.Trimesh, share: np.ndarray, colors: list[tuple[int, int, int]], roughness: float) -> Part:
+    """Colour one surface by the share of the second colour at each vertex; along triangles a border would be ragged."""
+    t = np.clip(share, 0.0, 1.0)[:, None]
+    t = t * t * (3 - 2 * t)
+    return Part(mesh, colors[0], roughness, paint=(1 - t) * np.array(colors[0]) + t * np.array(colors[1]))
+
+
+def within(points: np.ndarray, centre: tuple[float, ...], radii: tuple[float, ...], blend: float) -> np.ndarray:
+    """Return how far inside an ellipsoid points are: 1 within, 0 outside, over a border of width ``blend`` [m]."""
+    distance = (np.linalg.norm((points - np.array(centre)) / radii, axis=-1) - 1) * min(radii)
+    return 0.5 - distance / blend
+
+
 def plush_bear() -> list[Part]:
     """A sitting bear with a pale belly, snout and paws."""
     c = [
@@ -87,16 +88,12 @@ def plush_bear() -> list[Part]:
         c.append(((0.05, s * 0.22, 0.53), (0.22, s * 0.40, 0.40), 0.095, 0.09))
         c.append(((0.10, s * 0.17, 0.13), (0.40, s * 0.23, 0.10), 0.125, 0.115))
     body = blob(c, 0.022, 54)
-    f = body.triangles_center
-    label = np.zeros(len(f), dtype=int)
-    belly = ((f - [0.26, 0, 0.36]) / [0.16, 0.15, 0.19]) ** 2
-    snout = ((f - [0.24, 0, 0.75]) / [0.12, 0.12, 0.095]) ** 2
-    label[belly.sum(-1) < 1] = 1
-    label[snout.sum(-1) < 1] = 1
+    v, blend = np.array(body.vertices), 0.024
+    pale = [((0.26, 0, 0.36), (0.16, 0.15, 0.19)), ((0.24, 0, 0.75), (0.12, 0.12, 0.095))]
     for s in (-1, 1):
-        label[np.linalg.norm(f - [0.53, s * 0.25, 0.10], axis=-1) < 0.095] = 1
-        label[np.linalg.norm((f - [0.075, s * 0.175, 1.0]) / [1.0, 1, 1], axis=-1) < 0.052] = 1
-    parts = by_region(body, label, [(176, 124, 82), (236, 208, 170)], 0.95)
+        pale += [((0.53, s * 0.25, 0.10), (0.095,) * 3), ((0.075, s * 0.175, 1.0), (0.052,) * 3)]
+    share = np.max([within(v, centre, radii, blend) for centre, radii in pale], axis=0)
+    parts = [painted(body, share, [(176, 124, 82), (236, 208, 170)], 0.95)]
     dark = (38, 30, 30)
     for s in (-1, 1):
         parts.append(Part(placed(icosphere(subdivisions=2, radius=0.026), (0.198, s * 0.083, 0.86)), dark, 0.25))
@@ -110,8 +107,7 @@ def gummy_ring() -> list[Part]:
     mesh = torus(0.34, 0.145, major_sections=64, minor_sections=28)
     angle = np.arctan2(mesh.vertices[:, 1], mesh.vertices[:, 0])
     mesh.vertices = mesh.vertices * (1 + 0.02 * np.cos(3 * angle) + 0.012 * np.sin(5 * angle))[:, None]
-    half = (np.cos(angle[mesh.faces]).mean(1) > 0).astype(int)
-    return by_region(placed(mesh, (0, 0, 0.15)), half, [(232, 92, 74), (244, 170, 66)], 0.18)
+    return [painted(placed(mesh, (0, 0, 0.15)), 0.5 + 0.8 * np.cos(angle), [(232, 92, 74), (244, 170, 66)], 0.18)]
 
 
 def octopus() -> list[Part]:
@@ -127,9 +123,8 @@ def octopus() -> list[Part]:
             c.append((at, end, radius, radius * 0.8))
             at, radius = end, radius * 0.8
     body = blob(c, 0.016, 66)
-    f, n = body.triangles_center, body.face_normals
-    label = ((n[:, 2] < -0.35) & (f[:, 2] < 0.5)).astype(int)
-    parts = by_region(body, label, [(126, 92, 170), (224, 172, 196)], 0.45)
+    share = np.minimum(0.4 - 2 * body.vertex_normals[:, 2], 10 * (0.5 - body.vertices[:, 2])) - 0.8
+    parts = [painted(body, share, [(126, 92, 170), (224, 172, 196)], 0.45)]
     for s in (-1, 1):
         parts.append(
             Part(placed(icosphere(subdivisions=2, radius=0.055), (0.185, s * 0.10, 0.76)), (246, 244, 238), 0.3)
@@ -151,7 +146,8 @@ def cloth_on_rail() -> list[Part]:
     a, b, c, d = index[:-1, :-1].ravel(), index[1:, :-1].ravel(), index[1:, 1:].ravel(), index[:-1, 1:].ravel()
     faces = np.concatenate((np.stack((a, b, c), -1), np.stack((a, c, d), -1)))
     sheet = trimesh.Trimesh(vertices, faces, process=False)
-    band = np.floor((1.2 - sheet.triangles_center[:, 2]) / h * 9).astype(int) % 3
+    # Both triangles of a square have the colour of its row.
+    band = np.tile(np.arange(n - 1) // 4 % 3, 2 * (n - 1))
     parts = by_region(sheet, (band == 1).astype(int), [(74, 120, 138), (232, 226, 208)], 0.95)
     rail = along(cylinder(0.022, 1.2, sections=20), -0.6 * X, 0.6 * X)
     parts.append(Part(placed(rail, (0, 0, 1.205)), (150, 106, 66), 0.6))
@@ -309,60 +305,6 @@ GALLERY: dict[str, Entry] = {
     "snake": Entry("Wooden snake", "A chain of eleven links.", "free", "articulated", snake),
     "box": Entry("Parcel", "A rigid box that tumbles.", "free", "rigid", crate),
 }
-
-
-def scene_of(parts: list[Part]) -> trimesh.Scene:
-    """Return a glTF scene: one mesh per part, Y up."""
-    scene = trimesh.Scene()
-    for index, part in enumerate(parts):
-        mesh = part.mesh.copy()
-        normals = np.array(part.mesh.vertex_normals)
-        material = PBRMaterial(
-            name=f"part{index}",
-            baseColorFactor=[*(round(255 * (c / 255) ** 2.2) for c in part.color), 255],  # glTF factors are linear
-            roughnessFactor=part.roughness,
-            metallicFactor=part.metallic,
-            doubleSided=True,
-        )
-        # Without normals in the file the program finds hard edges itself.
-        given = {"vertex_normals": normals} if part.smooth else {}
-        shown = trimesh.Trimesh(mesh.vertices, mesh.faces, process=False, **given)
-        shown.visual = trimesh.visual.TextureVisuals(material=material)
-        shown.apply_transform(Y_UP)
-        scene.add_geometry(shown, geom_name=f"part{index}")
-    return scene
-
-
-def thumbnail(parts: list[Part], path: Path) -> None:
-    """Render an object off-screen on the window's dark ground."""
-    import pyvista as pv
-
-    plotter = pv.Plotter(off_screen=True, window_size=(512, 512), lighting="three lights")
-    plotter.set_background("#1b1e24")
-    for part in parts:
-        faces = np.column_stack((np.full(len(part.mesh.faces), 3), part.mesh.faces)).ravel()
-        surface = pv.PolyData(np.array(part.mesh.vertices), faces)
-        if part.smooth:
-            surface.point_data.active_normals = np.array(part.mesh.vertex_normals)
-        plotter.add_mesh(
-            surface,
-            color=[c / 255 for c in part.color],
-            smooth_shading=part.smooth,
-            specular=0.4 * (1 - part.roughness),
-            ambient=0.12,
-        )
-    bounds = np.array([p.mesh.bounds for p in parts])
-    low, high = bounds[:, 0].min(0), bounds[:, 1].max(0)
-    centre, size = 0.5 * (low + high), float(np.linalg.norm(high - low))
-    plotter.camera_position = [tuple(centre + size * np.array([1.25, -1.36, 0.85])), tuple(centre), (0, 0, 1)]
-    plotter.camera.view_angle = 30
-    plotter.camera.zoom(1.0)
-    plotter.enable_anti_aliasing("ssaa")
-    image = plotter.screenshot(None, return_img=True)
-    plotter.close()
-    from PIL import Image
-
-    Image.fromarray(image).resize((256, 256), Image.Resampling.LANCZOS).save(path, optimize=True)
 
 
 def main() -> None:

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import trimesh
 from scipy.spatial import KDTree
-from gallery_files import Part, scene_of, thumbnail
 from trimesh.creation import capsule, cone, cylinder, icosphere, torus
 
 from engine.datasets.elastic import metaballs
 from engine.datasets.primitives import along, open_box, placed, rounded_box, turned
+from gallery_files import Part, scene_of, thumbnail
 
 OBJECTS = Path(__file__).parent / "objects"
 X, Y, Z = np.eye(3)

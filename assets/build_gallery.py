@@ -16,8 +16,8 @@ import trimesh
 from scipy.spatial import KDTree
 from trimesh.creation import capsule, cone, cylinder, icosphere, torus
 
-from engine.datasets.elastic import metaballs
-from engine.datasets.primitives import along, open_box, placed, rounded_box, turned
+from engine.datasets.shapes.primitives import along, open_box, placed, rounded_box, turned
+from engine.datasets.shapes.solids import metaballs
 from gallery_files import Part, scene_of, thumbnail
 
 OBJECTS = Path(__file__).parent / "objects"

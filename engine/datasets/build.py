@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.datasets.articulated import FAMILIES, sweep
-from engine.datasets.elastic import rigid_body, sheet, soft_body
-from engine.datasets.motion import Motion, save_shard
+from engine.datasets.articulated.assembly import sweep
+from engine.datasets.articulated.families import FAMILIES
+from engine.datasets.modal import rigid_body, sheet, soft_body
+from engine.datasets.motion import Motion
 
 logger = logging.getLogger(__name__)
 

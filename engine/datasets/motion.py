@@ -1,12 +1,28 @@
-"""One moving mesh: the unit of the 4D dataset, and the shard files that keep many of them."""
+"""One moving mesh: what every generator, simulator and importer returns, and what curation and shards take."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 
 import numpy as np
 from jaxtyping import Float, Int
+
+KINDS = ("articulated", "elastic", "cloth", "rigid", "continuum", "imported")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a motion comes from.
+
+    Attributes:
+        name: the generator, simulator or file collection, e.g. "MuJoCo 4.0.0 flex" or "Quaternius animated animals".
+        licence: SPDX name of the licence of the shape, e.g. "CC0-1.0".
+        credit: whom the licence asks to name; empty where nobody.
+    """
+
+    name: str = "procedural"
+    licence: str = "Apache-2.0"
+    credit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +30,16 @@ class Motion:
     """Frames of one mesh with one topology.
 
     Attributes:
-        family: generator of the object, as "kind/name"; the kinds are elastic, cloth, articulated and rigid.
+        family: generator of the object, as "kind/name" with a kind of `KINDS`. Splits never cut a family's name.
         faces: triangles, shape (m, 3).
         component: connected component of each vertex, shape (n,).
-        positions: vertices of each frame, shape (f, n, 3), float32, arbitrary units and pose.
+        positions: vertices of each frame in the world, shape (f, n, 3), float32, Z up, arbitrary unit of length.
         rotations: local rotation of each vertex from a reference pose common to all frames, unit quaternions
             (w, x, y, z), shape (f, n, 4), float32.
+        fixed: whether something holds a part of the object to the world (a base, a nail, a hand).
+        part: true rigid part of each vertex, shape (n,), -1 where none; None where the object has no rigid parts.
+        source: where it comes from.
+        name: what the object is called, e.g. a file's stem; the builder numbers those that have none.
     """
 
     family: str
@@ -27,46 +47,12 @@ class Motion:
     component: Int[np.ndarray, " n"]
     positions: Float[np.ndarray, "f n 3"]
     rotations: Float[np.ndarray, "f n 4"]
+    fixed: bool = False
+    part: Int[np.ndarray, " n"] | None = None
+    source: Source = field(default_factory=Source)
+    name: str = ""
 
     @property
     def kind(self) -> str:
-        """The kind of motion: elastic, cloth, articulated or rigid."""
+        """The kind of motion, one of `KINDS`."""
         return self.family.split("/")[0]
-
-
-def save_shard(motions: list[Motion], path: Path) -> None:
-    """Write many motions to one ``.npz`` file: arrays joined end to end, with the lengths beside them."""
-    arrays: dict[str, np.ndarray] = {
-        "families": np.array([m.family for m in motions]),
-        "counts": np.array([(*m.positions.shape[:2], len(m.faces)) for m in motions], dtype=np.int64),
-        "faces": np.concatenate([m.faces for m in motions]).astype(np.int32),
-        "component": np.concatenate([m.component for m in motions]).astype(np.int32),
-        "positions": np.concatenate([m.positions.reshape(-1, 3) for m in motions]).astype(np.float32),
-        "rotations": np.concatenate([m.rotations.reshape(-1, 4) for m in motions]).astype(np.float16),
-    }
-    part = path.with_name(path.name + ".part")
-    with part.open("wb") as file:
-        np.savez(file, **arrays)  # pyright: ignore[reportArgumentType]
-    part.replace(path)
-
-
-def load_shard(path: Path) -> list[Motion]:
-    """Read the motions of one shard file."""
-    with np.load(path, allow_pickle=False) as data:
-        counts = data["counts"]
-        families, faces, component = data["families"], data["faces"], data["component"]
-        positions, rotations = data["positions"], data["rotations"].astype(np.float32)
-    motions: list[Motion] = []
-    face = vertex = sample = 0
-    for family, (f, n, m) in zip(families, counts, strict=True):
-        motions.append(
-            Motion(
-                str(family),
-                faces[face : face + m],
-                component[vertex : vertex + n],
-                positions[sample : sample + f * n].reshape(f, n, 3),
-                rotations[sample : sample + f * n].reshape(f, n, 4),
-            )
-        )
-        face, vertex, sample = face + m, vertex + n, sample + f * n
-    return motions

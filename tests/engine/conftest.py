@@ -7,7 +7,7 @@ import pytest
 import trimesh
 from scipy.spatial.transform import Rotation
 
-from engine.datasets.primitives import placed, rounded_box
+from engine.datasets.shapes.primitives import placed, rounded_box
 from engine.geometry.rest_shape import RestShape, rest_shape_from_arrays
 from engine.kinematics.object_kinematics import ObjectKinematics
 from engine.model.checkpoint import Checkpoint, load_checkpoint

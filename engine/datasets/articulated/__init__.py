@@ -1,0 +1,1 @@
+"""Objects of rigid parts and joints."""

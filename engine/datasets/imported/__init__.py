@@ -1,0 +1,1 @@
+"""Motion that others made: animated models, motion capture, vertex sequences and robot descriptions."""

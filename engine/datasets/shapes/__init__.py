@@ -1,0 +1,1 @@
+"""Surfaces that the procedural objects are made of."""

@@ -1,0 +1,1 @@
+"""Motion made by simulators: the one place that loads MuJoCo and Newton."""

@@ -1,55 +1,240 @@
-"""Build the procedural 4D dataset: shards of `Motion` and a card that counts them."""
+"""Build the 4D dataset: jobs of a few dozen objects each, over processes, resumable, every object by its own seed.
+
+A job writes one shard for each split that it has objects of, then its report; a job whose report is there is not made
+again. The same seed gives the same shards, however often the build was interrupted and however many processes ran.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
+import multiprocessing
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 
-from engine.datasets.articulated.assembly import sweep
-from engine.datasets.articulated.families import FAMILIES
-from engine.datasets.modal import rigid_body, sheet, soft_body
+from engine.datasets.card import write_card
+from engine.datasets.curation import MOST_VERTICES, Reason, Rejected, curate
+from engine.datasets.fingerprint import ForbiddenShapes, fingerprint_of
+from engine.datasets.makers import MAKERS, Item, items_of
 from engine.datasets.motion import Motion
+from engine.datasets.sampling import SampledMotion, sample_states
+from engine.datasets.shards import SPLITS, DatasetError, write_shard
+from engine.datasets.splits import split_of
+from engine.datasets.twins import exclude_twins
+from engine.datasets.variants import VARIANTS, carried, decimate, make_variant
 
 logger = logging.getLogger(__name__)
 
-FRAMES = 24
-SHARD = 100
-# Shares of the kinds. Rigid bodies are few: they only have to teach the latent to stay still.
-SHARES = {"articulated": 0.46, "elastic": 0.32, "cloth": 0.14, "rigid": 0.08}
+# Share of the objects that get a coarser copy of themselves.
+VARIANT_SHARE = 0.25
 
 
-def make_motion(seed: int) -> Motion:
-    """Make the motion of one seed: the same seed gives the same object and frames."""
-    rng = np.random.default_rng(seed)
-    kind = str(rng.choice(list(SHARES), p=list(SHARES.values())))
-    if kind == "articulated":
-        family = str(rng.choice(list(FAMILIES)))
-        return sweep(FAMILIES[family](rng), rng, frames=FRAMES, family=family)
-    if kind == "elastic":
-        return soft_body(rng, frames=FRAMES)
-    return sheet(rng, frames=FRAMES) if kind == "cloth" else rigid_body(rng)
+@dataclass(frozen=True, slots=True)
+class BuildPlan:
+    """What is built.
+
+    Attributes:
+        seed: of the whole dataset.
+        share: share of the full number of objects; 1 is the training set of the shipped network.
+        extra: folder of permissive meshes and motions of others, or None.
+        kinds: makers to run, by name; empty for all.
+    """
+
+    seed: int = 0
+    share: float = 1.0
+    extra: Path | None = None
+    makers: tuple[str, ...] = ()
 
 
-def build_dataset(folder: Path, *, count: int, first_seed: int = 0) -> None:
-    """Write ``count`` motions in shards to a folder; shards that are there already are kept."""
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A run of neighbouring items of one maker."""
+
+    maker: str
+    number: int
+    items: tuple[Item, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the job's shards and report."""
+        return f"{self.maker}-{self.number:04d}"
+
+
+def plan_jobs(plan: BuildPlan) -> list[Job]:
+    """Return the jobs of a plan, those of different makers in turn, so that every part of a build holds all kinds.
+
+    Raises:
+        ModuleNotFoundError: a maker's simulator is not installed.
+    """
+    queues: list[list[Job]] = []
+    for name in plan.makers or tuple(MAKERS):
+        items = items_of(name, share=plan.share, extra=plan.extra)
+        size = MAKERS[name].job_size
+        queues.append([Job(name, i, tuple(items[at : at + size])) for i, at in enumerate(range(0, len(items), size))])
+    total = sum(len(q) for q in queues)
+    # Each queue spread evenly over the whole build, the costly makers not all at its end.
+    order = [((i + 0.5) / len(queue), n, job) for n, queue in enumerate(queues) for i, job in enumerate(queue)]
+    jobs = [job for _, _, job in sorted(order, key=lambda entry: entry[:2])]
+    logger.info("%d jobs, %d objects planned", total, sum(len(j.items) for j in jobs))
+    return jobs
+
+
+def build_dataset(folder: Path, plan: BuildPlan, *, workers: int | None = None) -> dict[str, object]:
+    """Build or complete a dataset and return its card.
+
+    Args:
+        folder: of the dataset; see `engine.datasets.shards`.
+        plan: what is built.
+        workers: processes; default one per core.
+
+    Raises:
+        DatasetError: the folder holds a dataset of another plan.
+        ModuleNotFoundError: a maker's simulator is not installed.
+    """
+    _claim(folder, plan)
+    jobs = [job for job in plan_jobs(plan) if not _report_path(folder, job).exists()]
+    began, done = time.perf_counter(), 0
+    arguments = [(folder, plan, job) for job in jobs]
+    for report in _run(arguments, workers or os.cpu_count() or 1):
+        done += 1
+        left_out = ", ".join(f"{n} {reason}" for reason, n in sorted(report["rejected"].items()))
+        logger.info(
+            "%d of %d: %s, %d objects, %d states, %.0f s%s; %.0f min in all",
+            done,
+            len(jobs),
+            report["job"],
+            len(report["objects"]),
+            sum(o["states"] for o in report["objects"]),
+            report["core_seconds"],
+            f"; left out: {left_out}" if left_out else "",
+            (time.perf_counter() - began) / 60,
+        )
+    exclude_twins(folder)
+    return write_card(folder)
+
+
+def _claim(folder: Path, plan: BuildPlan) -> None:
+    """Note the plan in a new folder, or check it against the one that is there."""
     folder.mkdir(parents=True, exist_ok=True)
-    families: dict[str, int] = {}
-    for start in range(first_seed, first_seed + count, SHARD):
-        path = folder / f"shard_{start:06d}.npz"
-        if path.exists():
-            continue
-        motions: list[Motion] = []
-        for seed in range(start, min(start + SHARD, first_seed + count)):
-            try:
-                motions.append(make_motion(seed))
-            except (ValueError, RuntimeError) as error:
-                # A degenerate random shape (an empty blob, a cage too small) is left out and counted.
-                logger.warning("seed %d left out: %s", seed, error)
-        save_shard(motions, path)
-        for motion in motions:
-            families[motion.family] = families.get(motion.family, 0) + 1
-        logger.info("%s: %d motions", path.name, len(motions))
-        (folder / "card.json").write_text(json.dumps({"frames": FRAMES, "families": families}, indent=2))
+    path = folder / "plan.json"
+    wanted = {"seed": plan.seed, "share": plan.share, "extra": plan.extra is not None, "makers": list(plan.makers)}
+    if path.exists():
+        there = json.loads(path.read_text())
+        if there != wanted:
+            raise DatasetError(f"{folder} holds a dataset of another plan ({there}): choose another folder")
+        return
+    path.write_text(json.dumps(wanted))
+
+
+def _run(arguments: list[tuple[Path, BuildPlan, Job]], workers: int) -> Iterator[dict]:
+    if workers == 1:
+        yield from map(_run_job, arguments)
+        return
+    # Simulators keep threads and caches that do not survive a fork; a new process now and then bounds memory.
+    context = multiprocessing.get_context("spawn")
+    with context.Pool(workers, maxtasksperchild=8) as pool:
+        yield from pool.imap_unordered(_run_job, arguments)
+
+
+def _report_path(folder: Path, job: Job) -> Path:
+    return folder / "jobs" / f"{job.name}.json"
+
+
+def _run_job(arguments: tuple[Path, BuildPlan, Job]) -> dict:
+    """Make, curate, sample and write the objects of one job; returns its report."""
+    folder, plan, job = arguments
+    began = time.process_time()
+    forbidden = ForbiddenShapes(plan.extra)
+    sampled: dict[str, list[SampledMotion]] = {split: [] for split in SPLITS}
+    objects: list[dict] = []
+    rejected: Counter[str] = Counter()
+    frames: Counter[str] = Counter()
+    details: list[str] = []
+    for item in job.items:
+        digest = hashlib.sha256(f"{plan.seed}:{job.maker}:{item.label}".encode()).digest()
+        rng = np.random.default_rng(list(digest))
+        try:
+            for motion in MAKERS[job.maker].make(item, rng):
+                made = _keep(motion, item, job, rng, forbidden, frames)
+                for each in made:
+                    sampled[each.record.split].append(each)
+                objects.append(_entry(made[0], motion))
+        except Rejected as refusal:
+            rejected[str(refusal.reason)] += 1
+            details.append(f"{item.label}: {refusal}")
+        except (ValueError, RuntimeError, ArithmeticError, np.linalg.LinAlgError) as error:
+            rejected[str(Reason.FAILED)] += 1
+            details.append(f"{item.label}: {error}")
+    for split, motions in sampled.items():
+        if motions:
+            write_shard(motions, folder / split / f"{job.name}.tar")
+    report = {
+        "job": job.name,
+        "maker": job.maker,
+        "objects": objects,
+        "variants": sum(len(m) for m in sampled.values()) - len(objects),
+        "rejected": rejected,
+        "frames_left_out": frames,
+        "details": details,
+        "core_seconds": time.process_time() - began,
+        "versions": MAKERS[job.maker].versions(),
+    }
+    path = _report_path(folder, job)
+    path.parent.mkdir(exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(json.dumps(report))
+    part.replace(path)
+    return report
+
+
+def _keep(
+    motion: Motion,
+    item: Item,
+    job: Job,
+    rng: np.random.Generator,
+    forbidden: ForbiddenShapes,
+    frames: Counter[str],
+) -> list[SampledMotion]:
+    """Curate and sample one motion, and perhaps a coarser copy of it; the original comes first."""
+    if len(motion.positions[0]) > MOST_VERTICES:
+        coarse = decimate(motion.positions[0].astype(np.float64), motion.faces, MOST_VERTICES)
+        motion = carried(motion, *coarse)
+    curated = curate(motion, keep=MAKERS[job.maker].keep, counts=frames)
+    rest = curated.positions[0]
+    like = forbidden.names_like(rest, curated.faces)
+    if like is not None:
+        raise Rejected(Reason.FORBIDDEN, f"it is {like}")
+    name = motion.name or item.label
+    split = split_of(motion.family, name)
+    key = f"{job.maker}-{item.label}-{motion.name}".strip("-").replace(".", "_").replace("/", "-").replace(" ", "_")
+    examined = split != "train"
+    made = [sample_states(curated, rng, key=key, name=name, split=split, all_meshes=examined)]
+    if split == "train" and rng.random() < VARIANT_SHARE:
+        variant = VARIANTS[int(rng.integers(len(VARIANTS)))]
+        try:
+            coarse = make_variant(curated, variant, rng)
+        except ValueError:
+            # A box has nothing to take away.
+            return made
+        made.append(sample_states(coarse, rng, key=f"{key}-{variant}", name=name, split=split, variant=variant))
+    return made
+
+
+def _entry(sampled: SampledMotion, motion: Motion) -> dict:
+    """Return the report's line on one object."""
+    rest = motion.positions[0]
+    points = sampled.points.astype(np.float32)
+    spread = float(np.sqrt(((points - points[0]) ** 2).sum(-1).mean()))
+    return {
+        **asdict(sampled.record),
+        "states": len(sampled.points),
+        "fingerprint": list(fingerprint_of(rest, motion.faces).signature),
+        "motion": spread,
+    }

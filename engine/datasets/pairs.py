@@ -1,12 +1,14 @@
-"""Training items: two frames of one motion, aligned, turned, brought to the unit frame and sampled.
+"""Training items: two states of one object, aligned, turned, brought to the unit frame.
 
-Every pair A -> B is aligned by one area-weighted rigid fit of B to A, so that free and fixed motions agree and the
-latent spends nothing on rigid motion; any frame can be the rest shape.
+Every pair A -> B is aligned by one area-weighted rigid fit of B to A (the samples of a shard are spread by area), so
+that free and fixed motions agree and the latent spends nothing on rigid motion; any state can be the rest shape.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -14,8 +16,10 @@ from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
 from torch import Tensor
 
-from engine.datasets.motion import Motion
-from engine.geometry.surface import face_normals_and_areas, farthest_points, sample_surface
+from engine.datasets.alignment import rigid_fit
+from engine.datasets.sampling import SampledMotion
+from engine.datasets.shards import DatasetError, excluded_keys, read_shard, shards_of
+from engine.geometry.surface import farthest_points
 
 # Components of one object beyond this many share slots.
 COMPONENT_SLOTS = 64
@@ -23,7 +27,7 @@ COMPONENT_SLOTS = 64
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
-    """A batch of rest shapes A, each with several frames B, all in the unit frame of A; ``f`` frames per object."""
+    """A batch of rest shapes A, each with several states B, all in the unit frame of A; ``f`` states per object."""
 
     points: Float[Tensor, "b p 3"]
     normals: Float[Tensor, "b p 3"]
@@ -34,65 +38,51 @@ class PairBatch:
 
     @property
     def frames(self) -> int:
-        """Frames per object."""
+        """States per object."""
         return len(self.deformed) // len(self.points)
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How an item is sampled: surface points, farthest-point seeds of the tokens, and frames B per rest frame A."""
+    """How an item is sampled: surface points, farthest-point seeds of the tokens, and states B per rest shape A."""
 
     point_count: int = 224
     seed_count: int = 24
     frames: int = 4
 
 
-def rigid_fit(
-    source: Float[np.ndarray, "n 3"], target: Float[np.ndarray, "n 3"], weights: Float[np.ndarray, " n"]
-) -> tuple[Float[np.ndarray, "3 3"], Float[np.ndarray, "3"]]:
-    """Return the rotation and translation that carry ``source`` closest to ``target`` (Kabsch)."""
-    w = weights / weights.sum()
-    a, b = w @ source, w @ target
-    u, _, vt = np.linalg.svd(((target - b) * w[:, None]).T @ (source - a))
-    u[:, 2] *= np.sign(np.linalg.det(u @ vt))
-    rotation = u @ vt
-    return rotation, b - rotation @ a
-
-
-def sample_motion(
-    motion: Motion, a: int, others: list[int], rng: np.random.Generator, sampling: Sampling, *, augment: bool = True
+def pair_arrays(
+    motion: SampledMotion, a: int, others: list[int], rng: np.random.Generator, sampling: Sampling, *, augment: bool
 ) -> tuple[np.ndarray, ...]:
-    """Sample one rest frame with several others.
+    """Return one rest shape with several other states.
 
     Returns:
         points (p, 3), normals (p, 3), components (p,), seeds (t,), deformed points (f, p, 3), rotations (f, p, 4).
     """
-    rest = motion.positions[a].astype(np.float64)
-    faces = motion.faces
-    normals, areas = face_normals_and_areas(rest, faces)
-    vertex_areas = np.bincount(faces.ravel(), np.repeat(areas / 3, 3), minlength=len(rest))
-    samples = sample_surface(areas, sampling.point_count, rng)
-    points = samples.interpolate(faces, rest)
-    corner = faces[samples.face, samples.barycentric.argmax(-1)]
-    turn_a = Rotation.from_quat(motion.rotations[a][corner], scalar_first=True)
+    whole = motion.points[a].astype(np.float64)
     frame = _random_frame(rng) if augment else np.eye(3)
     # A mirror image turns about the mirrored axis by the opposite angle.
     handed = 1.0 if np.linalg.det(frame) > 0 else -1.0
-    low, high = (rest @ frame.T).min(0), (rest @ frame.T).max(0)
+    turned = whole @ frame.T
+    low, high = turned.min(0), turned.max(0)
     centre, scale = 0.5 * (low + high), 2.0 / float((high - low).max())
-    deformed = np.zeros((len(others), *points.shape))
-    rotation = np.zeros((len(others), len(points), 4))
+    chosen = rng.permutation(len(whole))[: sampling.point_count]
+    turn_a = Rotation.from_quat(motion.rotations[a][chosen].astype(np.float64), scalar_first=True).inv()
+    deformed = np.zeros((len(others), len(chosen), 3))
+    rotation = np.zeros((len(others), len(chosen), 4))
+    even = np.ones(len(whole))
     for row, b in enumerate(others):
-        moved = motion.positions[b].astype(np.float64)
-        fit, shift = rigid_fit(moved, rest, vertex_areas)
-        turn_b = Rotation.from_quat(motion.rotations[b][corner], scalar_first=True)
-        turn = (Rotation.from_matrix(fit) * turn_b * turn_a.inv()).as_rotvec() @ frame.T * handed
+        moved = motion.points[b].astype(np.float64)
+        fit, shift = rigid_fit(moved, whole, even)
+        turn_b = Rotation.from_quat(motion.rotations[b][chosen].astype(np.float64), scalar_first=True)
+        turn = (Rotation.from_matrix(fit) * turn_b * turn_a).as_rotvec() @ frame.T * handed
         rotation[row] = Rotation.from_rotvec(turn).as_quat(canonical=True, scalar_first=True)
-        deformed[row] = ((samples.interpolate(faces, moved) @ fit.T + shift) @ frame.T - centre) * scale
-    points = (points @ frame.T - centre) * scale
-    component = (motion.component[faces[samples.face, 0]] % COMPONENT_SLOTS).astype(np.int64)
+        deformed[row] = ((moved[chosen] @ fit.T + shift) @ frame.T - centre) * scale
+    points = (turned[chosen] - centre) * scale
+    normals = (motion.normals[a][chosen].astype(np.float64) / 127.0) @ frame.T
+    component = motion.component[chosen].astype(np.int64) % COMPONENT_SLOTS
     seeds = farthest_points(points, component, sampling.seed_count)
-    return points, normals[samples.face] @ frame.T, component, seeds, deformed, rotation
+    return points, normals, component, seeds, deformed, rotation
 
 
 def _random_frame(rng: np.random.Generator) -> Float[np.ndarray, "3 3"]:
@@ -108,30 +98,90 @@ def _random_frame(rng: np.random.Generator) -> Float[np.ndarray, "3 3"]:
     return yaw
 
 
-class PairStream:
-    """An endless, seeded stream of batches from a list of motions."""
+def draw_batch(
+    motions: Sequence[SampledMotion], rng: np.random.Generator, sampling: Sampling, *, identity_share: float = 0.0
+) -> PairBatch:
+    """Return one batch of the given objects: a random rest shape of each and random other states.
 
-    def __init__(
-        self, motions: list[Motion], *, objects: int, sampling: Sampling, seed: int, identity_share: float = 0.1
-    ) -> None:
-        """Keep the motions in memory; objects are drawn evenly, the frames of an object at random."""
-        self._motions, self._objects, self._sampling = motions, objects, sampling
-        self._identity_share = identity_share
+    Args:
+        motions: the objects, one row of the batch each.
+        rng: draws states, samples and turns.
+        sampling: sizes.
+        identity_share: share of pairs with B = A; above zero, the objects are turned and mirrored at random too.
+    """
+    items: list[tuple[np.ndarray, ...]] = []
+    augment = identity_share > 0
+    for motion in motions:
+        count = len(motion.points)
+        a = int(rng.integers(count))
+        others = [int(b) for b in rng.integers(count, size=sampling.frames)]
+        others = [a if rng.random() < identity_share else b for b in others]
+        items.append(pair_arrays(motion, a, others, rng, sampling, augment=augment))
+    columns = [torch.from_numpy(np.stack(column)) for column in zip(*items, strict=True)]
+    points, normals, component, seeds, deformed, rotation = columns
+    moved = deformed.float().flatten(0, 1)
+    return PairBatch(points.float(), normals.float(), component, seeds, moved, rotation.float().flatten(0, 1))
+
+
+class ObjectPool:
+    """Objects of a dataset's shards held in memory, from which batches are drawn, by kind in given shares.
+
+    A dataset larger than the pool streams through it: with every draw the oldest objects give way to the next ones of
+    the shards, which are read over and over in a new random order.
+    """
+
+    def __init__(self, folders: list[Path], *, capacity: int = 8192, seed: int = 0, split: str = "train") -> None:
+        """Fill the pool.
+
+        Raises:
+            DatasetError: a folder is no dataset, or holds no object of the split.
+        """
         self._rng = np.random.default_rng(seed)
+        self._shards = [(shard, excluded_keys(folder)) for folder in folders for shard in shards_of(folder, split)]
+        self._stream = self._endless()
+        self._motions: list[SampledMotion] = []
+        self.streams = False
+        seen: set[str] = set()
+        for motion in self._stream:
+            if motion.record.key in seen:
+                break
+            if len(self._motions) == capacity:
+                self.streams = True
+                break
+            seen.add(motion.record.key)
+            self._motions.append(motion)
+        self._oldest = 0
 
-    def draw(self, *, augment: bool = True, indices: list[int] | None = None) -> PairBatch:
-        """Return one batch, of random objects or of the named ones."""
-        rng = self._rng
-        chosen = rng.integers(len(self._motions), size=self._objects) if indices is None else indices
-        items: list[tuple[np.ndarray, ...]] = []
-        for index in chosen:
-            motion = self._motions[int(index)]
-            a = int(rng.integers(len(motion.positions)))
-            others = [int(b) for b in rng.integers(len(motion.positions), size=self._sampling.frames)]
-            if augment:
-                others = [a if rng.random() < self._identity_share else b for b in others]
-            items.append(sample_motion(motion, a, others, rng, self._sampling, augment=augment))
-        columns = [torch.from_numpy(np.stack(column)) for column in zip(*items, strict=True)]
-        points, normals, component, seeds, deformed, rotation = columns
-        moved = deformed.float().flatten(0, 1)
-        return PairBatch(points.float(), normals.float(), component, seeds, moved, rotation.float().flatten(0, 1))
+    def _endless(self) -> Iterator[SampledMotion]:
+        while True:
+            count = 0
+            for index in self._rng.permutation(len(self._shards)):
+                shard, excluded = self._shards[index]
+                for motion in read_shard(shard):
+                    if motion.record.key not in excluded:
+                        count += 1
+                        yield motion
+            if count == 0:
+                raise DatasetError("the dataset holds no object of this split: build or import more")
+
+    @property
+    def motions(self) -> list[SampledMotion]:
+        """The objects now in the pool."""
+        return self._motions
+
+    def draw(self, count: int, *, shares: dict[str, float] | None = None) -> list[SampledMotion]:
+        """Return ``count`` random objects; ``shares`` weighs the kinds (default: every object alike)."""
+        if self.streams:
+            for _ in range(max(1, count // 4)):
+                self._motions[self._oldest] = next(self._stream)
+                self._oldest = (self._oldest + 1) % len(self._motions)
+        if shares is None:
+            return [self._motions[int(i)] for i in self._rng.integers(len(self._motions), size=count)]
+        kinds: dict[str, list[SampledMotion]] = {}
+        for motion in self._motions:
+            kinds.setdefault(motion.record.kind, []).append(motion)
+        weights = np.array([shares.get(kind, 0.0) for kind in kinds])
+        if not weights.sum() > 0:
+            raise DatasetError(f"the shares {shares} name none of the kinds here: {', '.join(kinds)}")
+        names = self._rng.choice(list(kinds), size=count, p=weights / weights.sum())
+        return [kinds[str(n)][int(self._rng.integers(len(kinds[str(n)])))] for n in names]

@@ -1,0 +1,26 @@
+"""The rigid motion that carries one state of an object closest to another (method: one convention for data)."""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from engine.geometry.surface import face_normals_and_areas
+
+
+def rigid_fit(
+    source: Float[np.ndarray, "n 3"], target: Float[np.ndarray, "n 3"], weights: Float[np.ndarray, " n"]
+) -> tuple[Float[np.ndarray, "3 3"], Float[np.ndarray, "3"]]:
+    """Return the rotation and translation that carry ``source`` closest to ``target`` (Kabsch)."""
+    w = weights / weights.sum()
+    a, b = w @ source, w @ target
+    u, _, vt = np.linalg.svd(((target - b) * w[:, None]).T @ (source - a))
+    u[:, 2] *= np.sign(np.linalg.det(u @ vt))
+    rotation = u @ vt
+    return rotation, b - rotation @ a
+
+
+def vertex_areas(points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"]) -> Float[np.ndarray, " n"]:
+    """Return a third of the area of the triangles around each vertex."""
+    _, areas = face_normals_and_areas(points, faces)
+    return np.bincount(faces.ravel(), np.repeat(areas / 3, 3), minlength=len(points))

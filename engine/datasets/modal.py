@@ -60,7 +60,7 @@ def _joined(parts: list[trimesh.Trimesh]) -> Arrays:
 
 def soft_body(rng: Rng, *, frames: int) -> Motion:
     """A soft solid, in a third of cases with separate decorations (eyes, buttons, patches) that ride on it."""
-    name = str(rng.choice(list(SOLIDS), p=[0.2, 0.3, 0.18, 0.1, 0.12, 0.1]))
+    name = str(rng.choice(list(SOLIDS)))
     body = SOLIDS[name](rng)
     parts = [body]
     if rng.random() < 0.35:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import numpy as np
 import trimesh
 from jaxtyping import Float
-from skimage.measure import marching_cubes
 
-from engine.datasets.shapes.primitives import Rng, capsule, icosphere, torus
+from engine.datasets.shapes.implicit import capsule, surface_of, union
+from engine.datasets.shapes.lofts import LOFTS, loft, round_ends
+from engine.datasets.shapes.primitives import Rng, icosphere
 
 
 def metaballs(
@@ -18,24 +19,14 @@ def metaballs(
     radii: Float[np.ndarray, "b 2"],
     *,
     blend: float = 0.12,
-    resolution: int = 34,
+    count: int = 1400,
 ) -> trimesh.Trimesh:
-    """Return one closed surface around capsules with two radii each, smoothly joined, by marching cubes."""
-    low = np.minimum(starts, ends).min(0) - radii.max() - 2 * blend
-    high = np.maximum(starts, ends).max(0) + radii.max() + 2 * blend
-    pitch = float((high - low).max()) / resolution
-    axes = [np.arange(low[d], high[d] + pitch, pitch) for d in range(3)]
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), -1)
-    total = np.zeros(grid.shape[:3])
-    for a, b, (ra, rb) in zip(starts, ends, radii, strict=True):
-        axis = b - a
-        along_axis = np.clip((grid - a) @ axis / max(float(axis @ axis), 1e-9), 0, 1)
-        distance = np.linalg.norm(grid - a - along_axis[..., None] * axis, axis=-1) - (ra + along_axis * (rb - ra))
-        total += np.exp(-np.clip(distance / (0.5 * blend), -30, 30))
-    vertices, faces, _, _ = marching_cubes(np.log(np.maximum(total, 1e-30)), 0.0, spacing=(pitch,) * 3)
-    mesh = trimesh.Trimesh(vertices + low, faces[:, ::-1], process=True)
-    largest = max(mesh.split(only_watertight=False), key=lambda part: len(part.faces))
-    return largest
+    """Return one closed surface around capsules with two radii each, smoothly joined, of about ``count`` vertices."""
+    margin = float(radii.max()) + 2 * blend
+    field = union([capsule(a, b, float(r[0]), float(r[1])) for a, b, r in zip(starts, ends, radii, strict=True)], blend)
+    return surface_of(
+        field, np.minimum(starts, ends).min(0) - margin, np.maximum(starts, ends).max(0) + margin, count=count
+    )
 
 
 def blob(rng: Rng) -> trimesh.Trimesh:
@@ -72,7 +63,7 @@ def plush(rng: Rng) -> trimesh.Trimesh:
         snout = neck + np.array([0.8 * skull, 0, -0.1])
         capsules.append((snout, snout + 0.05, 0.4 * skull, 0.3 * skull))
     a, b, r0, r1 = (np.array([c[i] for c in capsules]) for i in range(4))
-    return metaballs(a, b, np.stack((r0, r1), -1), blend=rng.uniform(0.05, 0.12), resolution=38)
+    return metaballs(a, b, np.stack((r0, r1), -1), blend=rng.uniform(0.05, 0.12))
 
 
 def tentacled(rng: Rng) -> trimesh.Trimesh:
@@ -94,26 +85,32 @@ def tentacled(rng: Rng) -> trimesh.Trimesh:
             pieces.append((at, at + step, thick * 0.78**j, thick * 0.78 ** (j + 1)))
             at = at + step
     a, b, r0, r1 = (np.array([c[i] for c in pieces]) for i in range(4))
-    return metaballs(a, b, np.stack((r0, r1), -1), blend=0.05, resolution=42)
+    return metaballs(a, b, np.stack((r0, r1), -1), blend=0.05, count=1800)
 
 
 def ring(rng: Rng) -> trimesh.Trimesh:
-    """A torus, more or less thick, flattened or lobed."""
-    mesh = torus(0.7, rng.uniform(0.12, 0.34), major_sections=40, minor_sections=16)
-    wobble = 1 + rng.uniform(0, 0.15) * np.cos(rng.integers(2, 6) * np.arctan2(*mesh.vertices[:, :2].T))[:, None]
-    mesh.vertices = mesh.vertices * wobble * rng.uniform([0.7, 0.8, 0.6], [1.3, 1.2, 1.3])
-    return mesh
+    """A swimming ring, doughnut or tyre: more or less thick, flattened or lobed."""
+    t = np.linspace(0, 2 * np.pi, 300)
+    # Deeper lobes would fold the inner side.
+    lobes = int(rng.integers(2, 6))
+    wobble = 1 + rng.uniform(0, 0.5) / lobes**2 * np.cos(lobes * t)
+    curve = (
+        np.column_stack((np.cos(t), np.sin(t), 0 * t))
+        * 0.7
+        * wobble[:, None]
+        * rng.uniform([0.8, 0.8, 1], [1.2, 1.2, 1])
+    )
+    radii = np.tile(rng.uniform(0.12, 0.3) * np.array([1.0, rng.uniform(0.6, 1.1)]), (300, 1))
+    return loft(curve, radii, count=int(rng.integers(900, 1800)), power=float(rng.choice([1.0, 0.6])), looped=True)
 
 
 def bar(rng: Rng) -> trimesh.Trimesh:
-    """A noodle, pillow, banana or egg: one rounded bar, straight or bent."""
-    mesh = capsule(height=rng.uniform(0.2, 2.0), radius=0.3, count=(20, 24))
-    mesh.apply_translation(-mesh.bounds.mean(0))
-    mesh.apply_scale((1, rng.uniform(0.4, 1.2), 1))
-    bend = rng.uniform(0, 1.0) * (rng.random() < 0.6)
-    x, y, z = mesh.vertices.T
-    mesh.vertices = np.stack((x + bend * z**2, y, z - bend * x * z), -1)
-    return mesh
+    """An eraser, egg or sponge: one rounded bar, straight or bent, of round or boxy cross-section."""
+    t = np.linspace(-0.5, 0.5, 200) * (bend := rng.uniform(0.01, 1.5) if rng.random() < 0.6 else 0.01)
+    curve = np.column_stack((np.sin(t), 0 * t, 1 - np.cos(t))) / bend * rng.uniform(0.9, 2.2)
+    thick = round_ends(np.linspace(0, float(np.ptp(curve[:, 0])), 200), np.full(200, 0.3))
+    radii = np.column_stack((thick, thick * rng.uniform(0.4, 1.2)))
+    return loft(curve, radii, count=int(rng.integers(700, 1600)), power=float(rng.choice([1.0, 0.5, 0.35])))
 
 
 def supershape(rng: Rng) -> trimesh.Trimesh:
@@ -131,4 +128,4 @@ def supershape(rng: Rng) -> trimesh.Trimesh:
 
 SOLIDS: dict[str, Callable[[Rng], trimesh.Trimesh]] = {
     f.__name__: f for f in (blob, plush, tentacled, ring, bar, supershape)
-}
+} | LOFTS

@@ -5,6 +5,7 @@ Lengths are arbitrary; planar outlines run counterclockwise.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -121,6 +122,7 @@ def stacked_rings(
     spacing: float,
     *,
     closed: tuple[bool, bool] = (True, True),
+    looped: bool = False,
 ) -> trimesh.Trimesh:
     """Return a tube through cross-sections, each with as many vertices as its length asks for.
 
@@ -129,23 +131,23 @@ def stacked_rings(
         stations: where the rings lie, in order.
         spacing: wanted edge length; a ring has at least six vertices.
         closed: whether the first and the last ring are shut by a tip in their middle. A shut end has a small ring.
+        looped: the last ring is joined to the first one.
     """
     rings: list[Float[np.ndarray, "k 3"]] = []
-    fine = np.arange(64) * 2 * np.pi / 64
+    fine = np.arange(240) * 2 * np.pi / 240
     for k, station in enumerate(stations):
         loop = section(float(station), fine)
         around = np.linalg.norm(loop - np.roll(loop, -1, 0), axis=1)
         count = max(round(float(around.sum()) / spacing), 6)
         # Equal arcs instead of equal angles.
-        reach = np.concatenate(([0.0], np.cumsum(around)))
-        angles = np.interp(reach[-1] * np.arange(count) / count, reach, np.append(fine, 2 * np.pi))
-        points = section(float(station), angles)
+        points = sampled(np.concatenate((loop, loop[:1])), float(around.sum()) / count)
         if k == 0 and closed[0]:
             rings.append(points.mean(0, keepdims=True))
         rings.append(points)
         if k == len(stations) - 1 and closed[1]:
             rings.append(points.mean(0, keepdims=True))
     starts = np.cumsum([0, *map(len, rings)])
-    numbers = [np.arange(s, e) for s, e in zip(starts[:-1], starts[1:], strict=True)]
-    faces = np.concatenate([zipped(p, q) for p, q in zip(numbers[:-1], numbers[1:], strict=True)])
+    numbers = [np.arange(s, e) for s, e in itertools.pairwise(starts)]
+    pairs = [*itertools.pairwise(numbers), *([(numbers[-1], numbers[0])] if looped else [])]
+    faces = np.concatenate([zipped(p, q) for p, q in pairs])
     return trimesh.Trimesh(np.concatenate(rings), faces, process=False)

@@ -11,6 +11,7 @@ import json
 import logging
 import multiprocessing
 import os
+import re
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -161,11 +162,20 @@ def _run_job(arguments: tuple[Path, BuildPlan, Job]) -> dict:
         digest = hashlib.sha256(f"{plan.seed}:{job.maker}:{item.label}".encode()).digest()
         rng = np.random.default_rng(list(digest))
         try:
-            for motion in MAKERS[job.maker].make(item, rng):
-                made = _keep(motion, item, job, rng, forbidden, frames)
+            for number, motion in enumerate(MAKERS[job.maker].make(item, rng)):
+                made = keep_motion(
+                    motion,
+                    f"{item.label}-{number}" if number else item.label,
+                    name=motion.name or item.label,
+                    maker=job.maker,
+                    keep=MAKERS[job.maker].keep,
+                    rng=rng,
+                    forbidden=forbidden,
+                    frames=frames,
+                )
                 for each in made:
                     sampled[each.record.split].append(each)
-                objects.append(_entry(made[0], motion))
+                objects.append(object_entry(made[0], motion))
         except Rejected as refusal:
             rejected[str(refusal.reason)] += 1
             details.append(f"{item.label}: {refusal}")
@@ -194,40 +204,57 @@ def _run_job(arguments: tuple[Path, BuildPlan, Job]) -> dict:
     return report
 
 
-def _keep(
+def keep_motion(
     motion: Motion,
-    item: Item,
-    job: Job,
+    label: str,
+    *,
+    name: str,
+    maker: str,
+    keep: int,
     rng: np.random.Generator,
-    forbidden: ForbiddenShapes,
+    forbidden: ForbiddenShapes | None,
     frames: Counter[str],
+    split: str | None = None,
 ) -> list[SampledMotion]:
-    """Curate and sample one motion, and perhaps a coarser copy of it; the original comes first."""
+    """Curate and sample one motion, and perhaps a coarser copy of it; the original comes first.
+
+    Args:
+        motion: what a maker made.
+        label: unique among the maker's motions.
+        name: of the object; what shares a family and a name is never parted by a split.
+        maker: name of the maker, the first part of the key.
+        keep: most states kept.
+        rng: draws samples and copies.
+        forbidden: shapes that may not be there, or None.
+        frames: receives the frames left out, by reason.
+        split: where it goes; default by its family and name.
+
+    Raises:
+        Rejected: nothing of it is kept.
+    """
     if len(motion.positions[0]) > MOST_VERTICES:
-        coarse = decimate(motion.positions[0].astype(np.float64), motion.faces, MOST_VERTICES)
+        coarse = decimate(motion.positions[0].astype(np.float64), motion.faces, 2 * MOST_VERTICES - 4000)
         motion = carried(motion, *coarse)
-    curated = curate(motion, keep=MAKERS[job.maker].keep, counts=frames)
-    rest = curated.positions[0]
-    like = forbidden.names_like(rest, curated.faces)
+    curated = curate(motion, keep=keep, counts=frames)
+    like = forbidden.names_like(curated.positions[0], curated.faces) if forbidden else None
     if like is not None:
         raise Rejected(Reason.FORBIDDEN, f"it is {like}")
-    name = motion.name or item.label
-    split = split_of(motion.family, name)
-    key = f"{job.maker}-{item.label}-{motion.name}".strip("-").replace(".", "_").replace("/", "-").replace(" ", "_")
-    examined = split != "train"
-    made = [sample_states(curated, rng, key=key, name=name, split=split, all_meshes=examined)]
+    split = split or split_of(motion.family, name)
+    parts = [maker, motion.family.split("/")[-1], label, name if name not in label else ""]
+    key = re.sub(r"[^A-Za-z0-9_-]+", "_", "-".join(part for part in parts if part))
+    made = [sample_states(curated, rng, key=key, name=name, split=split, all_meshes=split != "train")]
     if split == "train" and rng.random() < VARIANT_SHARE:
         variant = VARIANTS[int(rng.integers(len(VARIANTS)))]
         try:
-            coarse = make_variant(curated, variant, rng)
+            coarse_motion = make_variant(curated, variant, rng)
         except ValueError:
             # A box has nothing to take away.
             return made
-        made.append(sample_states(coarse, rng, key=f"{key}-{variant}", name=name, split=split, variant=variant))
+        made.append(sample_states(coarse_motion, rng, key=f"{key}-{variant}", name=name, split=split, variant=variant))
     return made
 
 
-def _entry(sampled: SampledMotion, motion: Motion) -> dict:
+def object_entry(sampled: SampledMotion, motion: Motion) -> dict:
     """Return the report's line on one object."""
     rest = motion.positions[0]
     points = sampled.points.astype(np.float32)

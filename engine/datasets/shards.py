@@ -2,7 +2,7 @@
 
 A dataset is a folder::
 
-    train/*.tar  validation/*.tar  test_seen/*.tar  test_unseen/*.tar
+    train/*.tar[.gz]  validation/*.tar  test_seen/*.tar  test_unseen/*.tar
     jobs/*.json       what each part of the build made, left out and spent
     excluded.json     keys that are never read (a twin of theirs lies in another split)
     card.json, README.md   the dataset card
@@ -14,13 +14,14 @@ Each object is one sample: ``KEY.json`` (its `ObjectRecord`), and ``KEY.points.n
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import tarfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def write_shard(motions: Iterable[SampledMotion], path: Path) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     count = 0
-    with tarfile.open(part, "w", format=tarfile.USTAR_FORMAT) as tar:
+    with part.open("wb") as raw, _stream(raw, path) as stream, tarfile.open(fileobj=stream, mode="w") as tar:
         for motion in motions:
             _append(tar, f"{motion.record.key}.json", json.dumps(asdict(motion.record)).encode())
             for name in _ARRAYS:
@@ -49,6 +50,11 @@ def write_shard(motions: Iterable[SampledMotion], path: Path) -> int:
             count += 1
     part.replace(path)
     return count
+
+
+def _stream(raw: IO[bytes], path: Path) -> IO[bytes]:
+    """Return where the tar goes: to the file itself or, for a name that ends in .gz, through gzip without a date."""
+    return cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="wb", mtime=0)) if path.suffix == ".gz" else raw
 
 
 def _append(tar: tarfile.TarFile, name: str, data: bytes) -> None:
@@ -65,7 +71,7 @@ def read_shard(path: Path) -> Iterator[SampledMotion]:
         DatasetError: the file is damaged or no shard.
     """
     try:
-        with tarfile.open(path, "r|") as tar:
+        with tarfile.open(path, "r|*") as tar:
             key, values = "", {}
             for member in tar:
                 file = tar.extractfile(member)
@@ -102,7 +108,7 @@ def shards_of(folder: Path, split: str) -> list[Path]:
     """
     if not any((folder / name).is_dir() for name in SPLITS):
         raise DatasetError(f"{folder} holds no dataset: make one with 'main.py dataset build -o {folder}'")
-    return sorted((folder / split).glob("*.tar"))
+    return sorted(path for path in (folder / split).glob("*.tar*") if path.suffix in (".tar", ".gz"))
 
 
 def excluded_keys(folder: Path) -> frozenset[str]:

@@ -24,9 +24,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from engine.datasets.motion import Motion, load_shard
-from engine.datasets.pairs import PairBatch, PairStream, Sampling
-from engine.model.checkpoint import save_checkpoint
+from engine.datasets.pairs import ObjectPool, PairBatch, Sampling, draw_batch
+from engine.datasets.shards import read_split
+from engine.model.checkpoint import load_checkpoint, save_checkpoint
 from engine.model.variational_autoencoder import (
     ModelConfig,
     VariationalAutoencoder,
@@ -54,9 +54,15 @@ class TrainingConfig:
     beta_warmup_iterations: int = 3000
     ema: float = 0.999
     seed: int = 0
-    held_out: int = 128
+    held_out: int = 256
+    pool: int = 8192
     save_every: float = 240.0
     threads: int = 1
+
+
+# How often each kind is drawn. Kinds that are not there leave their share to the others.
+KIND_SHARES = {"articulated": 0.38, "elastic": 0.26, "cloth": 0.15, "imported": 0.11, "continuum": 0.04, "rigid": 0.06}
+IDENTITY_SHARE = 0.1
 
 
 class TrainingDiverged(RuntimeError):
@@ -146,37 +152,57 @@ def prior_motion(model: VariationalAutoencoder, batch: PairBatch, noise: torch.G
     return (states[0][0] - states[1][0]).square().sum(-1).mean(1)
 
 
-def train(data: list[Path], run: Path, *, config: TrainingConfig, model_config: ModelConfig, resume: bool) -> Path:
-    """Train on the shards of the given folders and return the path of the last checkpoint in ``run``.
+def train(
+    data: list[Path],
+    run: Path,
+    *,
+    config: TrainingConfig,
+    model_config: ModelConfig,
+    resume: bool,
+    initial: Path | None = None,
+) -> Path:
+    """Train on the datasets in the given folders and return the path of the last checkpoint in ``run``.
+
+    Args:
+        data: folders of datasets; see `engine.datasets.shards`.
+        run: folder of the run's checkpoint, state and log.
+        config: settings.
+        model_config: sizes of the network; where ``initial`` is given, its sizes hold.
+        resume: go on from the run's last state, if there is one.
+        initial: checkpoint whose weights a new run starts with; the KL weight then starts at its full value.
 
     Raises:
-        FileNotFoundError: a folder has no shards.
+        DatasetError: a folder is no dataset, or has nothing to train on.
+        CheckpointError: ``initial`` is no usable checkpoint.
         TrainingDiverged: the loss was not finite.
     """
     torch.set_num_threads(config.threads)
     torch.manual_seed(config.seed)
     run.mkdir(parents=True, exist_ok=True)
-    motions: list[Motion] = []
-    for folder in data:
-        shards = sorted(folder.glob("shard_*.npz"))
-        if not shards:
-            raise FileNotFoundError(f"{folder} holds no shard_*.npz: build it with 'main.py dataset build'")
-        for shard in shards:
-            motions.extend(load_shard(shard))
-    held_out, training = motions[-config.held_out :], motions[: -config.held_out]
+    pool = ObjectPool(data, capacity=config.pool, seed=config.seed + 1)
+    held_out = [m for folder in data for m in read_split(folder, "validation")][: config.held_out]
+    # A small set of one's own may have no object for validation: then those it trains on have to do.
+    held_out = held_out or pool.motions[:: max(1, len(pool.motions) // 32)]
+    present = {motion.record.kind for motion in pool.motions}
+    shares = {kind: KIND_SHARES.get(kind, 0.05) for kind in present}
+
+    starting = load_checkpoint(initial) if initial is not None else None
+    model_config = starting.model.config if starting else model_config
     sampling = Sampling(seed_count=model_config.handles)
-    stream = PairStream(training, objects=config.objects, sampling=sampling, seed=config.seed + 1)
-    examiner = PairStream(held_out, objects=32, sampling=sampling, seed=7)
-    order = [list(range(i, min(i + 32, len(held_out)))) for i in range(0, len(held_out), 32)]
-    exam = [examiner.draw(augment=False, indices=chosen) for chosen in order]
-    kinds = [[held_out[i].kind for i in chosen] for chosen in order]
+    examiner = np.random.default_rng(7)
+    order = [held_out[i : i + 32] for i in range(0, len(held_out), 32)]
+    exam = [draw_batch(chosen, examiner, sampling) for chosen in order]
+    kinds = [[motion.record.kind for motion in chosen] for chosen in order]
 
     model = VariationalAutoencoder(model_config)
+    if starting:
+        model.load_state_dict(starting.model.state_dict())
     average = deepcopy(model).requires_grad_(False)
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, betas=(0.9, 0.98)
     )
-    iteration, spent = 0, 0.0
+    # With trained weights there is nothing to warm the KL up for.
+    iteration, spent = (config.beta_warmup_iterations if starting else 0), 0.0
     state_path = run / "state.pt"
     if resume and state_path.exists():
         state = torch.load(state_path, weights_only=True)
@@ -184,14 +210,14 @@ def train(data: list[Path], run: Path, *, config: TrainingConfig, model_config: 
         average.load_state_dict(state["average"])
         optimizer.load_state_dict(state["optimizer"])
         iteration, spent = int(state["iteration"]), float(state["spent"])
-        stream = PairStream(training, objects=config.objects, sampling=sampling, seed=config.seed + 1 + iteration)
     logger.info(
         "%d objects, %d held out, %d parameters",
-        len(training),
+        len(pool.motions),
         len(held_out),
         sum(p.numel() for p in model.parameters()),
     )
 
+    generator = np.random.default_rng([config.seed, iteration])
     checkpoint, saved = run / "model.safetensors", spent
     losses: list[float] = []
     while spent < config.seconds:
@@ -203,7 +229,7 @@ def train(data: list[Path], run: Path, *, config: TrainingConfig, model_config: 
             group["lr"] = rate
         beta = config.beta * (0.01 + 0.99 * min(1.0, iteration / config.beta_warmup_iterations) ** 2)
 
-        batch = stream.draw()
+        batch = draw_batch(pool.draw(config.objects, shares=shares), generator, sampling, identity_share=IDENTITY_SHARE)
         positions, rotations, kl, _ = run_model(model, batch, sample=True)
         recon = reconstruction(batch, positions, rotations).mean()
         loss = recon + beta * kl.sum(-1).mean()
@@ -228,7 +254,7 @@ def train(data: list[Path], run: Path, *, config: TrainingConfig, model_config: 
             metrics |= evaluate(average, exam, kinds)
             losses.clear()
             _record(run, metrics)
-            facts: dict[str, Any] = {**metrics, "training": asdict(config), "objects": len(training)}
+            facts: dict[str, Any] = {**metrics, "training": asdict(config), "objects": len(pool.motions)}
             save_checkpoint(average, facts, checkpoint)
             state = {"model": model.state_dict(), "average": average.state_dict(), "optimizer": optimizer.state_dict()}
             torch.save({**state, "iteration": iteration, "spent": spent}, state_path)

@@ -7,13 +7,13 @@ from dataclasses import replace
 from enum import StrEnum
 
 import numpy as np
-from jaxtyping import Float, Int
-from scipy.spatial import cKDTree
+from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
 from engine.datasets.alignment import rigid_fit, vertex_areas
+from engine.datasets.intersection import buried_share, piercing_share
 from engine.datasets.motion import Motion
-from engine.geometry.surface import face_normals_and_areas
+from engine.geometry.surface import face_normals_and_areas, sample_surface
 
 # Lengths are shares of size, the bounding-box diagonal of the rest shape.
 LEAST_MOTION = 0.01
@@ -22,6 +22,7 @@ LARGEST_STRETCH = 2.5
 LARGEST_EXTENT = 4.0
 LARGEST_FLIPPED_SHARE = 0.02
 LARGEST_PIERCING_SHARE = 0.06
+LARGEST_BURIED_SHARE = 0.08
 MOST_VERTICES = 20_000
 # Still kinds keep a few states, the others have to move.
 STILL = frozenset({"rigid"})
@@ -108,6 +109,11 @@ class _FrameCheck:
         rng = np.random.default_rng(0)
         self._probes = self._edges[rng.permutation(len(self._edges))[:250]]
         self._piercing = piercing_share(self._rest, self._faces, self._probes)
+        self._component = motion.component
+        # Vertices in proportion to the area around them.
+        corner = self._faces[sample_surface(self._areas, 120, rng).face]
+        self._points = corner[np.arange(len(corner)), rng.integers(3, size=len(corner))]
+        self._buried = buried_share(self._rest, self._faces, self._component, self._points)
 
     def _lengths(self, points: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, " e"]:
         return np.linalg.norm(points[self._edges[:, 0]] - points[self._edges[:, 1]], axis=-1)
@@ -128,37 +134,8 @@ class _FrameCheck:
             return Reason.INVERTED
         if piercing_share(frame, self._faces, self._probes) > self._piercing + LARGEST_PIERCING_SHARE:
             return Reason.PIERCING
-        return None
-
-
-def piercing_share(
-    points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], edges: Int[np.ndarray, "e 2"], *, nearest: int = 16
-) -> float:
-    """Return the share of the given edges that pierce a triangle which does not share a vertex with them.
-
-    Each edge is held against the triangles whose centres are nearest to its own, which finds crossings between pieces
-    of similar fineness.
-    """
-    corners = points[faces]
-    tree = cKDTree(corners.mean(1))
-    start, way = points[edges[:, 0]], points[edges[:, 1]] - points[edges[:, 0]]
-    near = tree.query(start + 0.5 * way, k=min(nearest, len(faces)))[1].reshape(len(edges), -1)
-    a = corners[near, 0]
-    ab, ac = corners[near, 1] - a, corners[near, 2] - a
-    # Moeller and Trumbore's intersection of a segment with a triangle.
-    direction = np.broadcast_to(way[:, None], ab.shape)
-    p = np.cross(direction, ac)
-    determinant = np.einsum("ekd,ekd->ek", ab, p)
-    safe = np.where(np.abs(determinant) < 1e-18, np.inf, determinant)
-    offset = start[:, None] - a
-    u = np.einsum("ekd,ekd->ek", offset, p) / safe
-    q = np.cross(offset, ab)
-    v = np.einsum("ekd,ekd->ek", direction, q) / safe
-    t = np.einsum("ekd,ekd->ek", ac, q) / safe
-    inner = 1e-3
-    crossing = (u > inner) & (v > inner) & (u + v < 1 - inner) & (t > inner) & (t < 1 - inner) & np.isfinite(safe)
-    shared = (faces[near][..., None] == edges[:, None, None, :]).any((-1, -2))
-    return float((crossing & ~shared).any(1).mean())
+        buried = buried_share(frame, self._faces, self._component, self._points)
+        return Reason.PIERCING if buried > self._buried + LARGEST_BURIED_SHARE else None
 
 
 def _diverse(motion: Motion, good: list[int], *, size: float, keep: int) -> tuple[list[int], float]:

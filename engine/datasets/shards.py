@@ -20,8 +20,9 @@ import json
 import tarfile
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, fields
+from io import BufferedWriter
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -52,9 +53,9 @@ def write_shard(motions: Iterable[SampledMotion], path: Path) -> int:
     return count
 
 
-def _stream(raw: IO[bytes], path: Path) -> IO[bytes]:
+def _stream(raw: BufferedWriter, path: Path) -> BufferedWriter | gzip.GzipFile:
     """Return where the tar goes: to the file itself or, for a name that ends in .gz, through gzip without a date."""
-    return cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="wb", mtime=0)) if path.suffix == ".gz" else raw
+    return gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) if path.suffix == ".gz" else raw
 
 
 def _append(tar: tarfile.TarFile, name: str, data: bytes) -> None:

@@ -127,6 +127,22 @@ def surface_of(field: Field, low: Vector, high: Vector, *, count: int = 1500) ->
     return mesh
 
 
+def mesh_of(parts: list[Field], *, blend: float, count: int, reach: float = 1.8) -> trimesh.Trimesh:
+    """Return the mesh of a smooth union that lies within ``reach`` of the origin; its box is found on a coarse grid.
+
+    Raises:
+        ValueError: nothing is inside, or the mesh is not closed.
+    """
+    field = union(parts, blend)
+    axis = np.linspace(-reach, reach, 30)
+    points = np.stack(np.meshgrid(axis, axis, axis, indexing="ij"), -1).reshape(-1, 3)
+    pitch = float(axis[1] - axis[0])
+    near = points[field(points) < 0.6 * pitch]
+    if not len(near):
+        raise ValueError(f"the implicit solid has nothing within {reach} of the origin")
+    return surface_of(field, near.min(0) - pitch, near.max(0) + pitch, count=count)
+
+
 def _largest(points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"]) -> trimesh.Trimesh:
     """Return the component with the most vertices."""
     edges = np.concatenate((faces[:, :2], faces[:, 1:]))

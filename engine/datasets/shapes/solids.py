@@ -8,9 +8,11 @@ import numpy as np
 import trimesh
 from jaxtyping import Float
 
+from engine.datasets.shapes.creatures import CREATURES
 from engine.datasets.shapes.implicit import capsule, surface_of, union
 from engine.datasets.shapes.lofts import LOFTS, loft, round_ends
 from engine.datasets.shapes.primitives import Rng, icosphere
+from engine.datasets.shapes.things import THINGS
 
 
 def metaballs(
@@ -126,6 +128,6 @@ def supershape(rng: Rng) -> trimesh.Trimesh:
     return mesh
 
 
-SOLIDS: dict[str, Callable[[Rng], trimesh.Trimesh]] = {
-    f.__name__: f for f in (blob, plush, tentacled, ring, bar, supershape)
-} | LOFTS
+SOLIDS: dict[str, Callable[[Rng], trimesh.Trimesh]] = (
+    {f.__name__: f for f in (blob, plush, tentacled, ring, bar, supershape)} | LOFTS | CREATURES | THINGS
+)

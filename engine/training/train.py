@@ -250,7 +250,7 @@ def train(
         spent += min(time.perf_counter() - began, 10.0)
         if spent - saved > config.save_every or spent >= config.seconds:
             saved = spent
-            metrics = {"iteration": iteration, "minutes": spent / 60, "recon": float(np.mean(losses)), "beta": beta}
+            metrics: dict[str, float | int] = {"iteration": iteration, "minutes": spent / 60, "recon": float(np.mean(losses)), "beta": beta}
             metrics |= evaluate(average, exam, kinds)
             losses.clear()
             _record(run, metrics)
@@ -261,7 +261,7 @@ def train(
     return checkpoint
 
 
-def _record(run: Path, metrics: dict[str, float]) -> None:
+def _record(run: Path, metrics: dict[str, float | int]) -> None:
     """Append a line to the run's CSV log."""
     path = run / "log.csv"
     fresh = not path.exists()

@@ -10,8 +10,8 @@ from jaxtyping import Float, Int
 
 from engine.geometry.welding import first_of_equal
 
-Arrays = tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "m 3"]]
-_Fewer = tuple[Float[np.ndarray, "k 3"], Int[np.ndarray, "j 3"]]
+# Vertices and triangles; the axes are anonymous, since lists hold meshes of different counts.
+Arrays = tuple[Float[np.ndarray, "_ 3"], Int[np.ndarray, "_ 3"]]
 
 # A surface may have so many vertices; one that has more is brought to about a third of them.
 MAX_VERTICES, GOAL = 20_000, 7_000
@@ -30,7 +30,7 @@ def thinned(meshes: list[Arrays]) -> list[Arrays]:
     return [_thinner(v, f, max(_LEAST, round(GOAL * len(v) / total))) for v, f in meshes]
 
 
-def _thinner(vertices: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], goal: int) -> _Fewer:
+def _thinner(vertices: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], goal: int) -> Arrays:
     if len(vertices) <= goal:
         return vertices, faces
     if importlib.util.find_spec("fast_simplification") is not None:
@@ -43,7 +43,7 @@ def _thinner(vertices: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], 
     return snapped(vertices, faces, goal)
 
 
-def snapped(vertices: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], goal: int) -> _Fewer:
+def snapped(vertices: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], goal: int) -> Arrays:
     """Return the mesh with the vertices of each cell of a grid joined at their mean, about ``goal`` of them."""
     low, extent = vertices.min(0), float(np.ptp(vertices, axis=0).max())
     fine, coarse = extent / 4096.0, extent
@@ -62,7 +62,7 @@ def snapped(vertices: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], g
 
 def _joined_in_cells(
     vertices: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], cell: Int[np.ndarray, "n 3"]
-) -> _Fewer:
+) -> Arrays:
     _, label = np.unique(cell, axis=0, return_inverse=True)
     label = label.reshape(-1)
     counts = np.bincount(label)

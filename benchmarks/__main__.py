@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import calibration, handling, heartbeat, memory, opening, stepping
+from benchmarks import calibration, handling, heartbeat, memory, opening, reading, stepping
 from benchmarks.figures import Figure, table
 from engine.runtime.cores import use_spare_cores
 
@@ -17,6 +17,7 @@ BENCHMARKS = {
     "scaling": stepping.measure_scaling,
     "drag": handling.measure_drags,
     "drop": handling.measure_drops,
+    "reading": reading.measure,
 }
 
 

@@ -16,13 +16,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from engine.datasets.card import write_card
 from engine.datasets.curation import MOST_VERTICES, Reason, Rejected, curate
-from engine.datasets.fingerprint import ForbiddenShapes, fingerprint_of
+from engine.datasets.fingerprint import Fingerprint, ForbiddenShapes
 from engine.datasets.makers import MAKERS, Item, items_of
 from engine.datasets.motion import Motion
 from engine.datasets.sampling import SampledMotion, sample_states
@@ -148,11 +149,16 @@ def _report_path(folder: Path, job: Job) -> Path:
     return folder / "jobs" / f"{job.name}.json"
 
 
+@cache
+def _forbidden(extra: Path | None) -> ForbiddenShapes:
+    return ForbiddenShapes(extra=extra)
+
+
 def _run_job(arguments: tuple[Path, BuildPlan, Job]) -> dict:
     """Make, curate, sample and write the objects of one job; returns its report."""
     folder, plan, job = arguments
     began = time.process_time()
-    forbidden = ForbiddenShapes(plan.extra)
+    forbidden = _forbidden(plan.extra)
     sampled: dict[str, list[SampledMotion]] = {split: [] for split in SPLITS}
     objects: list[dict] = []
     rejected: Counter[str] = Counter()
@@ -262,6 +268,6 @@ def object_entry(sampled: SampledMotion, motion: Motion) -> dict:
     return {
         **asdict(sampled.record),
         "states": len(sampled.points),
-        "fingerprint": list(fingerprint_of(rest, motion.faces).signature),
+        "fingerprint": [float(value) for value in Fingerprint.of(rest, motion.faces).values],
         "motion": spread,
     }

@@ -95,7 +95,7 @@ def _sources(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def histogram(values: Iterable[float], bounds: list[float]) -> dict[str, int]:
+def histogram(values: Iterable[float | int], bounds: list[float | int]) -> dict[str, int]:
     """Return how many values lie in each interval of the bounds, the upper bound left out."""
     counts, _ = np.histogram(list(values), bounds)
     return {f"{low:g} to {high:g}": int(n) for low, high, n in zip(bounds, bounds[1:], counts, strict=False)}

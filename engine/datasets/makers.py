@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -118,16 +118,16 @@ def _packaged_shape(item: Item, rng: Rng) -> Iterator[Motion]:
 
     shape = _packaged(item.extra)[item.label]
     arrays = shape.load()
-    if shape.use == "cloth":
-        yield cloth(rng, frames=FRAMES, shape=arrays, name=shape.name, source=shape.source)
-        return
     draw = rng.random()
-    if draw < 0.4:
-        yield rigid_body(rng, frames=8, shape=arrays, name=shape.name, source=shape.source)
+    if shape.sheet:
+        motion = cloth(rng, frames=FRAMES, shape=arrays)
+    elif draw < 0.4:
+        motion = rigid_body(rng, frames=8, shape=arrays)
     elif draw < 0.7:
-        yield soft_body(rng, frames=FRAMES, shape=arrays, name=shape.name, source=shape.source)
+        motion = soft_body(rng, frames=FRAMES, shape=arrays)
     else:
-        yield soft_solid(rng, frames=FRAMES, shape=arrays, name=shape.name, source=shape.source)
+        motion = soft_solid(rng, frames=FRAMES, shape=arrays)
+    yield replace(motion, family=f"{motion.kind}/{shape.family}", name=shape.name, source=shape.source)
 
 
 def _imported(item: Item, rng: Rng) -> Iterator[Motion]:

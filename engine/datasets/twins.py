@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
+
 from engine.datasets.fingerprint import Fingerprint
 
 # The side that keeps an object of which another side has a twin: what was tested stays untrained.
@@ -18,16 +20,16 @@ def find_twins(objects: list[dict]) -> list[tuple[dict, dict]]:
         objects: lines of the jobs' reports.
     """
     found: list[tuple[dict, dict]] = []
-    buckets: dict[object, list[tuple[Fingerprint, dict]]] = {}
+    buckets: dict[tuple[int, ...], list[tuple[Fingerprint, dict]]] = {}
     for entry in objects:
-        print_ = Fingerprint(tuple(entry["fingerprint"]))
-        for key in print_.buckets():
-            for other, there in buckets.get(key, []):
-                apart = there["split"] != entry["split"] and there["key"] != entry["key"]
-                if apart and other.matches(print_) and (there, entry) not in found:
-                    found.append((there, entry))
-        for key in print_.buckets():
-            buckets.setdefault(key, []).append((print_, entry))
+        mark = Fingerprint(np.array(entry["fingerprint"]))
+        for bucket in mark.buckets:
+            found += [
+                (there, entry)
+                for other, there in buckets.get(bucket, [])
+                if there["split"] != entry["split"] and other.matches(mark)
+            ]
+        buckets.setdefault(mark.bucket, []).append((mark, entry))
     return found
 
 

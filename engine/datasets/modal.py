@@ -1,54 +1,145 @@
-"""Soft bodies and sheets bent and twisted by their own finite-element modes, and bodies that stay rigid."""
+"""Soft bodies and sheets bent and twisted by their own finite-element modes.
+
+A mesh is scaled to a longest side of 1, wrapped in a cage of cubes and posed in rotation-strain coordinates, so that
+bends and twists of 100 degrees keep their lengths (method: `engine.geometry.modes`).
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import trimesh
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.spatial.transform import Rotation
 
-from engine.datasets.motion import Motion
+from engine.datasets.motion import Motion, Source
+from engine.datasets.shapes.cloths import CLOTHS
 from engine.datasets.shapes.primitives import Rng, along, box, cylinder, icosphere, placed, random_bar, random_lump
 from engine.datasets.shapes.solids import SOLIDS
-from engine.geometry.modes import ModalPoser, build_cage, eigenmodes
+from engine.geometry.modes import (
+    CORNERS,
+    EigenModes,
+    ModalPoser,
+    VoxelCage,
+    _shape_gradients,
+    build_cage,
+    eigenmodes,
+    polar_rotation,
+)
+from engine.geometry.surface import face_normals_and_areas
 
 Arrays = tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "m 3"]]
+# Limbs and bodies that bend: drawn more often than stiffer things.
+SUPPLE = (
+    "plush",
+    "blob",
+    "tentacled",
+    "tube",
+    "banana",
+    "elephant",
+    "dinosaur",
+    "dog",
+    "bunny",
+    "doll",
+    "teddy",
+    "fish",
+)
+HELD_CELLS = 1.05  # a held layer contains one whole layer of cubes: what lies in it does not move at all
+SMALLEST_JACOBIAN = 0.12  # volume ratio of a cube's corner below which a pose counts as nearly inverted
+LARGEST_TURN = np.deg2rad(145.0)
+MOST_CUBES = 600  # more take long to factor and bend no differently
+X_AXIS = np.array([1.0, 0.0, 0.0])
 
 
-def _amplitudes(poser: ModalPoser, rng: Rng, *, largest_turn: float, largest_strain: float) -> Float[np.ndarray, " k"]:
-    """Draw modal amplitudes, softer modes larger, scaled so that no element turns or stretches beyond the bounds."""
-    frequencies = poser.modes.frequencies
-    k = len(frequencies)
-    amplitudes = rng.normal(size=k) * (frequencies[0] / frequencies) ** 1.5
-    amplitudes *= rng.random(k) < rng.choice([0.15, 0.5, 1.0])
-    if not amplitudes.any():
-        amplitudes[rng.integers(k)] = 1.0
-    gradient = np.einsum("k,kedb->edb", amplitudes, poser.gradients)
-    skew = 0.5 * (gradient - gradient.transpose(0, 2, 1))
-    turn = np.quantile(np.linalg.norm(skew, axis=(1, 2)), 0.98) / np.sqrt(2)
-    strain = np.quantile(np.linalg.norm(gradient - skew, axis=(1, 2)), 0.98)
-    limit = min(largest_turn / max(turn, 1e-9), largest_strain / max(strain, 1e-9))
-    return amplitudes * limit * rng.uniform(0.4, 1.0)
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a pose may reach.
+
+    Attributes:
+        turn: largest angle between the most turned ends [rad].
+        strain: largest strain of nearly all elements.
+        local: largest turn of one element from the rest [rad].
+    """
+
+    turn: float
+    strain: float
+    local: float
 
 
-def _bend(mesh: Arrays, rng: Rng, *, frames: int, family: str, sheet: bool, fixed_above: float | None = None) -> Motion:
-    vertices, faces = mesh
-    resolution = int(rng.integers(12, 17)) if sheet else int(rng.integers(8, 13))
-    cage = build_cage(vertices, faces, resolution=resolution, solid=not sheet)
-    fixed = None if fixed_above is None else cage.nodes[:, 2] > fixed_above
-    poser = ModalPoser(eigenmodes(cage, count=16 if sheet else 14, fixed=fixed))
-    bounds = (1.3, 0.4) if sheet else (1.1, 0.45)
-    positions = np.zeros((frames, len(vertices), 3), dtype=np.float32)
-    rotations = np.zeros((frames, len(vertices), 4), dtype=np.float32)
-    for i in range(frames):
-        a = _amplitudes(poser, rng, largest_turn=bounds[0], largest_strain=bounds[1])
-        x, r = poser.surface(a * (i > 0))
-        positions[i] = x
-        rotations[i] = Rotation.from_matrix(r).as_quat(scalar_first=True)
-    component = trimesh.graph.connected_component_labels(
-        trimesh.Trimesh(vertices, faces, process=False).edges, len(vertices)
+SOLID_BOUNDS = Bounds(np.deg2rad(110.0), 0.4, np.deg2rad(120.0))
+SHEET_BOUNDS = Bounds(np.deg2rad(120.0), 0.35, np.deg2rad(105.0))
+
+
+def soft_body(
+    rng: Rng, *, frames: int, shape: Arrays | None = None, name: str = "", source: Source | None = None
+) -> Motion:
+    """Return a soft solid that bends: free, or held at its base or at one end.
+
+    Args:
+        rng: draws the shape, the decorations (eyes, buttons; in a third of cases), the support and the frames.
+        frames: frame 0 is the rest shape.
+        shape: vertices and faces of a closed mesh to bend, any unit; a shape of `SOLIDS` where not given.
+        name: what the given shape is called; it becomes the family's name.
+        source: where the given shape comes from.
+
+    Raises:
+        ValueError: the cage falls into pieces, no pose without inverted cubes was found, or nothing moved.
+    """
+    if shape is None:
+        names = list(SOLIDS)
+        weights = np.array([3.0 if n in SUPPLE else 1.0 for n in names])
+        name = str(rng.choice(names, p=weights / weights.sum()))
+        shape = _decorated(SOLIDS[name](rng), rng)
+    support = str(rng.choice(["free", "base", "end"], p=[0.45, 0.35, 0.2]))
+    return _bend(shape, rng, frames=frames, family=f"elastic/{name or 'given'}", support=support, source=source)
+
+
+def sheet(
+    rng: Rng, *, frames: int, shape: Arrays | None = None, name: str = "", source: Source | None = None
+) -> Motion:
+    """Return a cloth or garment that bends: free, or held at its upper edge, at one end or by a rod.
+
+    Arguments and errors are those of `soft_body`; shapes are drawn from `CLOTHS`. Flat cloths mostly hang.
+    """
+    support = str(rng.choice(["free", "top", "end"], p=[0.45, 0.35, 0.2]))
+    if shape is None:
+        name = str(rng.choice(list(CLOTHS)))
+        mesh = CLOTHS[name](rng)
+        vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces)
+        if np.ptp(vertices[:, 2]) < 1e-6:
+            vertices = _hung(vertices, rng, support)
+        if support == "top" and name in ("towel", "blanket", "curtain") and rng.random() < 0.6:
+            wide, high = np.ptp(vertices[:, 0]), vertices[:, 2].max()
+            rod = along(cylinder(rng.uniform(0.015, 0.04), wide * rng.uniform(1.0, 1.2), sections=12), -X_AXIS, X_AXIS)
+            rod = placed(rod, (0, 0, high))
+            faces = np.concatenate((faces, rod.faces + len(vertices)))
+            vertices = np.concatenate((vertices, rod.vertices))
+        shape = vertices, faces
+    return _bend(
+        shape, rng, frames=frames, family=f"cloth/{name or 'given'}", support=support, source=source, thin=True
     )
-    return Motion(family, faces.astype(np.int32), component.astype(np.int32), positions, rotations)
+
+
+def _hung(vertices: Float[np.ndarray, "n 3"], rng: Rng, support: str) -> Float[np.ndarray, "n 3"]:
+    """Return a flat cloth with a soft ripple, most of those that are held turned upright."""
+    x, y, _ = vertices.T
+    ripple = rng.uniform(0, 0.05) * np.sin(rng.uniform(3, 18) * x + rng.uniform(-6, 6) * y + rng.uniform(0, 6))
+    ripple = ripple + rng.uniform(-0.3, 0.3) * x**2 * (rng.random() < 0.4)
+    if support == "top" or rng.random() < 0.4:
+        return np.column_stack((x, -ripple, y))
+    return np.column_stack((x, y, ripple))
+
+
+def _decorated(body: trimesh.Trimesh, rng: Rng) -> Arrays:
+    """Return a body, in a third of cases with balls half sunk into it: eyes, a nose, buttons, bobbles."""
+    parts = [body]
+    if rng.random() < 0.35:
+        radius = 0.04 * float(body.extents.max())
+        for spot in rng.choice(len(body.vertices), int(rng.integers(1, 8))):
+            ball = icosphere(subdivisions=1, radius=radius * rng.uniform(0.5, 1.3))
+            parts.append(placed(ball, body.vertices[spot]))
+    return _joined(parts)
 
 
 def _joined(parts: list[trimesh.Trimesh]) -> Arrays:
@@ -58,48 +149,144 @@ def _joined(parts: list[trimesh.Trimesh]) -> Arrays:
     return np.concatenate([np.asarray(p.vertices) for p in parts]), np.concatenate(faces)
 
 
-def soft_body(rng: Rng, *, frames: int) -> Motion:
-    """A soft solid, in a third of cases with separate decorations (eyes, buttons, patches) that ride on it."""
-    name = str(rng.choice(list(SOLIDS)))
-    body = SOLIDS[name](rng)
-    parts = [body]
-    if rng.random() < 0.35:
-        spots = rng.choice(len(body.vertices), int(rng.integers(1, 8)))
-        radius = 0.04 * float(body.extents.max())
-        parts += [
-            placed(icosphere(subdivisions=1, radius=radius * rng.uniform(0.5, 1.3)), body.vertices[s]) for s in spots
-        ]
-    return _bend(_joined(parts), rng, frames=frames, family=f"elastic/{name}", sheet=False)
+def _bend(
+    mesh: Arrays,
+    rng: Rng,
+    *,
+    frames: int,
+    family: str,
+    support: str,
+    source: Source | None,
+    thin: bool = False,
+) -> Motion:
+    vertices, faces = np.asarray(mesh[0], dtype=np.float64), np.asarray(mesh[1], dtype=np.int64)
+    centre, size = 0.5 * (vertices.min(0) + vertices.max(0)), float(np.ptp(vertices, axis=0).max())
+    if not np.isfinite(size) or size <= 0:
+        raise ValueError(f"a shape of finite size was wanted, its longest side is {size}")
+    unit = (vertices - centre) / size
+    modes = _modes(unit, faces, rng, support=support, thin=thin)
+    poser, bounds = ModalPoser(modes), SHEET_BOUNDS if thin else SOLID_BOUNDS
+    interpolation = modes.cage.interpolation()
+    rest_normals, _ = face_normals_and_areas(unit, faces)
+    positions = np.tile(unit.astype(np.float32), (frames, 1, 1))
+    rotations = np.tile(np.array([1, 0, 0, 0], dtype=np.float32), (frames, len(unit), 1))
+    free = not modes.fixed.any()
+    for i in range(1, frames):
+        amplitudes = _amplitudes(poser, rng, bounds)
+        for _ in range(9):
+            nodes, node_turns = poser.pose(amplitudes)
+            if _keeps_volume(modes.cage, nodes):
+                surface = np.asarray(interpolation @ nodes)
+                turns = polar_rotation(np.asarray(interpolation @ node_turns.reshape(-1, 9)).reshape(-1, 3, 3))
+                if free:
+                    # Free bodies are laid over their rest shape: which way the whole turned says nothing about bending.
+                    back = polar_rotation(turns.mean(0)).T
+                    surface, turns = (surface - surface.mean(0)) @ back.T + unit.mean(0), back @ turns
+                if _turned_little(turns) and _unflipped(surface, turns, faces, rest_normals):
+                    break
+            amplitudes = 0.75 * amplitudes
+        else:
+            raise ValueError(f"{family}: no pose without inverted cubes or triangles was found for frame {i}")
+        positions[i] = surface
+        rotations[i] = Rotation.from_matrix(turns).as_quat(scalar_first=True)
+    if frames > 1 and not np.abs(positions - positions[0]).max() > 0.02:
+        raise ValueError(f"{family}: nothing moved by more than a fiftieth of the size")
+    component = trimesh.graph.connected_component_labels(trimesh.geometry.faces_to_edges(faces), len(vertices))
+    world = (positions * np.float32(size) + centre.astype(np.float32)).astype(np.float32)
+    return Motion(
+        family,
+        faces.astype(np.int32),
+        component.astype(np.int32),
+        world,
+        rotations,
+        fixed=not free,
+        source=source or Source(),
+        name=family.split("/")[1] if source else "",
+    )
 
 
-def sheet(rng: Rng, *, frames: int) -> Motion:
-    """A cloth, flag, towel or mat: a grid, rectangular or round, flat or folded; some hang from a rail that is held."""
-    n = int(rng.integers(16, 26))
-    w, h = rng.uniform(0.6, 1.4), rng.uniform(0.6, 1.4)
-    u, v = np.meshgrid(np.linspace(-0.5, 0.5, n), np.linspace(-0.5, 0.5, n), indexing="ij")
-    if rng.random() < 0.2:
-        square = np.stack((u, v), -1) * 2
-        radius = np.abs(square).max(-1) / np.maximum(np.linalg.norm(square, axis=-1), 1e-9)
-        u, v = u * radius, v * radius
-    depth = rng.uniform(0, 0.07) * np.sin(rng.uniform(3, 22) * u + rng.uniform(0, 6)) * (1 - rng.uniform(0, 1) * v)
-    depth += rng.uniform(-0.3, 0.3) * u**2 * (rng.random() < 0.4)
-    vertices = np.stack((u * w, depth, v * h), -1).reshape(-1, 3)
-    index = np.arange(n * n).reshape(n, n)
-    a, b, c, d = index[:-1, :-1].ravel(), index[1:, :-1].ravel(), index[1:, 1:].ravel(), index[:-1, 1:].ravel()
-    faces = np.concatenate((np.stack((a, b, c), -1), np.stack((a, c, d), -1)))
-    hung, fixed_above = rng.random() < 0.5, None
-    if hung:
-        fixed_above = 0.5 * h - 0.04
-        if rng.random() < 0.75:
-            rod = along(cylinder(rng.uniform(0.015, 0.05), w * rng.uniform(1.0, 1.25), sections=12), -X_AXIS, X_AXIS)
-            rod = placed(rod, (0, 0, 0.5 * h))
-            faces = np.concatenate((faces, rod.faces + len(vertices)))
-            vertices = np.concatenate((vertices, rod.vertices))
-    family = "cloth/hung" if hung else "cloth/free"
-    return _bend((vertices, faces), rng, frames=frames, family=family, sheet=True, fixed_above=fixed_above)
+def _modes(
+    unit: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], rng: Rng, *, support: str, thin: bool
+) -> EigenModes:
+    """Return modes of the first cage that holds together: cubes that touch in an edge make a hinge."""
+    first = int(rng.integers(12, 17)) if thin else int(rng.integers(9, 14))
+    way = np.array([0.0, 0.0, 1.0])
+    if support == "end":
+        way = np.eye(3)[np.ptp(unit, axis=0).argmax()] * rng.choice([-1.0, 1.0])
+    depth, error = rng.uniform(0.04, 0.15), ValueError("no cage was built")
+    for resolution in (first, first - 2, first - 4, first + 3, first - 5):
+        cage = build_cage(unit, faces, resolution=resolution, solid=not thin)
+        if len(cage.elements) > MOST_CUBES:
+            error = ValueError(
+                f"a cage of {len(cage.elements)} cubes at resolution {resolution}, more than {MOST_CUBES}"
+            )
+            continue
+        try:
+            return eigenmodes(cage, count=14, fixed=_held(cage, support, way, depth))
+        except ValueError as caught:
+            error = caught
+    raise error
 
 
-X_AXIS = np.array([1.0, 0.0, 0.0])
+def _held(cage: VoxelCage, support: str, way: Float[np.ndarray, "3"], depth: float) -> Bool[np.ndarray, " c"] | None:
+    """Return the nodes of the held layer: below for a base, above for what hangs, at the end of ``way`` otherwise."""
+    if support == "free":
+        return None
+    height = cage.nodes @ (-way if support == "base" else way)
+    thickness = max(depth * float(np.ptp(height)), HELD_CELLS * cage.pitch)
+    return height > height.max() - thickness
+
+
+def _amplitudes(poser: ModalPoser, rng: Rng, bounds: Bounds) -> Float[np.ndarray, " k"]:
+    """Draw modal amplitudes: one mode alone, or several with the softer ones larger, scaled towards the bounds."""
+    frequencies = poser.modes.frequencies
+    k = len(frequencies)
+    if rng.random() < 0.45:
+        amplitudes = np.zeros(k)
+        amplitudes[int(rng.integers(min(k, 7)))] = rng.choice([-1.0, 1.0])
+    else:
+        amplitudes = rng.normal(size=k) * (frequencies[0] / frequencies) ** 1.3
+        amplitudes *= rng.random(k) < rng.choice([0.25, 0.5, 1.0])
+        if not amplitudes.any():
+            amplitudes[rng.integers(k)] = 1.0
+    gradient = np.einsum("k,kedb->edb", amplitudes, poser.gradients)
+    skew = 0.5 * (gradient - gradient.transpose(0, 2, 1))
+    turn = np.stack((skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]), -1)
+    away = turn if poser.modes.fixed.any() else turn - turn.mean(0)
+    largest = float(np.quantile(np.linalg.norm(away, axis=1), 0.98))
+    # The ends of a free body turn to opposite sides.
+    ends = largest if poser.modes.fixed.any() else 2.0 * largest
+    strain = float(np.quantile(np.linalg.norm(gradient - skew, axis=(1, 2)), 0.97))
+    limit = min(bounds.turn / max(ends, 1e-9), bounds.local / max(largest, 1e-9), bounds.strain / max(strain, 1e-9))
+    # Large poses are the rare and the telling ones: the law leans towards the limit.
+    return amplitudes * limit * rng.uniform(0.15, 1.0) ** 0.6
+
+
+# Gradients of the shape functions near the eight corners of a cube of edge 1.
+CORNER_GRADIENTS = np.stack([_shape_gradients(0.5 + 0.9 * (corner - 0.5), 1.0) for corner in CORNERS])
+
+
+def _keeps_volume(cage: VoxelCage, nodes: Float[np.ndarray, "c 3"]) -> bool:
+    """Return whether all cubes keep a part of their volume near all corners."""
+    gradient = np.einsum("ead,cab->ecdb", nodes[cage.elements], CORNER_GRADIENTS / cage.pitch)
+    return bool(np.linalg.det(gradient).min() > SMALLEST_JACOBIAN)
+
+
+def _turned_little(turns: Float[np.ndarray, "n 3 3"]) -> bool:
+    """Return whether no vertex turned by more than `LARGEST_TURN` from the rest."""
+    return bool(np.trace(turns, axis1=1, axis2=2).min() > 1.0 + 2.0 * np.cos(LARGEST_TURN))
+
+
+def _unflipped(
+    surface: Float[np.ndarray, "n 3"],
+    turns: Float[np.ndarray, "n 3 3"],
+    faces: Int[np.ndarray, "m 3"],
+    rest_normals: Float[np.ndarray, "m 3"],
+) -> bool:
+    """Return whether no triangle shows its back to where its corners' rotations say that it faces."""
+    normals, _ = face_normals_and_areas(surface, faces)
+    expected = np.einsum("mij,mj->mi", turns[faces].mean(1), rest_normals)
+    return bool(np.einsum("mi,mi->m", normals, expected).min() > 0.0)
 
 
 def rigid_body(rng: Rng) -> Motion:

@@ -84,7 +84,7 @@ def _relaxed(vertices: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"]) 
     """Return the garment with its inner vertices and seams evened out; the rims of the openings stay."""
     moves = np.ones(len(vertices), dtype=bool)
     moves[boundary_vertices(faces, len(vertices))] = False
-    for step in (0.5, -0.3) * 6:
+    for step in (0.5,) * 5 + (0.5, -0.45) * 5:
         vertices = vertices + step * moves[:, None] * (neighbour_means(vertices, faces) - vertices)
     return vertices
 
@@ -130,7 +130,8 @@ def _upper(rng: Rng, *, length: float, flare: float, sleeve: float) -> list[Side
         (_curve((hem, -length), (half * 0.95, -0.5 * length), pit), False),
     ]
     if sleeve > 0:
-        slope = rng.uniform(0.2, 1.1)
+        # Steeper sleeves would lie over the side seam.
+        slope = rng.uniform(0.1, 0.65)
         out = np.array([np.cos(slope), -np.sin(slope)])
         width = rng.uniform(0.13, 0.17)
         top = np.array(shoulder) + sleeve * out
@@ -152,7 +153,7 @@ def _upper(rng: Rng, *, length: float, flare: float, sleeve: float) -> list[Side
 
 def t_shirt(rng: Rng) -> trimesh.Trimesh:
     """A shirt with short or long sleeves."""
-    sides = _upper(rng, length=rng.uniform(0.6, 0.8), flare=rng.uniform(-0.03, 0.05), sleeve=rng.uniform(0.16, 0.5))
+    sides = _upper(rng, length=rng.uniform(0.6, 0.8), flare=rng.uniform(-0.03, 0.05), sleeve=rng.uniform(0.2, 0.5))
     return sewn(sides, rng, depth=rng.uniform(0.05, 0.1), count=_count(rng))
 
 
@@ -164,7 +165,7 @@ def tank_top(rng: Rng) -> trimesh.Trimesh:
 
 def dress(rng: Rng) -> trimesh.Trimesh:
     """A long top with a wide hem, with or without sleeves."""
-    sleeve = float(rng.choice([0.0, rng.uniform(0.15, 0.4)]))
+    sleeve = float(rng.choice([0.0, rng.uniform(0.2, 0.4)]))
     sides = _upper(rng, length=rng.uniform(0.9, 1.2), flare=rng.uniform(0.08, 0.25), sleeve=sleeve)
     return sewn(sides, rng, depth=rng.uniform(0.07, 0.12), count=_count(rng))
 

@@ -8,11 +8,13 @@ from collections.abc import Callable
 import numpy as np
 import trimesh
 from jaxtyping import Float
+from scipy.ndimage import gaussian_filter1d
 from trimesh.creation import icosphere
 
 from engine.datasets.shapes.garments import Side, sewn
 from engine.datasets.shapes.implicit import Field, capsule, drum, ellipsoid, hoop, mesh_of, rounded_box, union, without
 from engine.datasets.shapes.primitives import Rng
+from engine.datasets.shapes.triangulation import sampled
 
 
 def _count(rng: Rng) -> int:
@@ -27,7 +29,7 @@ def mug(rng: Rng) -> trimesh.Trimesh:
     for side in (-1, 1)[: int(rng.integers(1, 3))]:
         outside.append(hoop((-side * (radius + 0.4 * size), 0, 0), size, rng.uniform(0.06, 0.08), axis=1))
     hollow = drum((0, 0, 2 * wall), radius - wall, half + wall, 0.06)
-    return mesh_of([without(union(outside, 0.04), hollow, 0.03)], blend=0.01, count=int(rng.integers(1800, 2600)))
+    return mesh_of([without(union(outside, 0.04), hollow, 0.05)], blend=0.01, count=int(rng.integers(1800, 2600)))
 
 
 def cactus(rng: Rng) -> trimesh.Trimesh:
@@ -60,7 +62,7 @@ def mushroom(rng: Rng) -> trimesh.Trimesh:
         parts.append(capsule((x, 0, -0.4), top, s * rng.uniform(0.12, 0.2), s * rng.uniform(0.09, 0.15)))
         dome = ellipsoid(top, (wide, wide, s * rng.uniform(0.25, 0.5)))
         under = ellipsoid(top - np.array((0, 0, 0.28 * s)), (0.9 * wide, 0.9 * wide, 0.3 * s))
-        parts[-1] = union([parts[-1], without(dome, under, 0.04)], 0.04)
+        parts[-1] = union([parts[-1], without(dome, under, 0.08)], 0.04)
         if k == 1:
             parts.append(capsule((0, 0, -0.38), (0.55, 0, -0.38), 0.09))
     return mesh_of(parts, blend=0.05, count=_count(rng))
@@ -134,7 +136,7 @@ def shoe(rng: Rng) -> trimesh.Trimesh:
     instep = capsule((-0.2, 0, 0.05), (0.3, 0, -0.1), 0.22, 0.18)
     body = union([sole, toe, heel, instep], 0.06)
     hollow = capsule((-0.25, 0, 0.05), (-0.25, 0, shaft + 0.5), 0.13, 0.17)
-    return mesh_of([without(body, hollow, 0.04)], blend=0.01, count=int(rng.integers(1500, 2500)))
+    return mesh_of([without(body, hollow, 0.06)], blend=0.01, count=int(rng.integers(1500, 2500)))
 
 
 def teapot(rng: Rng) -> trimesh.Trimesh:
@@ -217,7 +219,11 @@ def letter(rng: Rng) -> trimesh.Trimesh:
 
 def _sewn_outline(outline: Float[np.ndarray, "k 2"], rng: Rng, depth: float) -> trimesh.Trimesh:
     """Return a stuffed toy of two equal panels sewn together all around."""
-    closed = [(float(x), float(z)) for x, z in np.concatenate((outline, outline[:1]))]
+    drawn = np.concatenate((outline, outline[:1]))
+    even = sampled(drawn, float(np.linalg.norm(np.diff(drawn, axis=0), axis=1).sum()) / 400)
+    # Corners a little round: sharp ones would have no thickness.
+    even = gaussian_filter1d(even, 6.0, axis=0, mode="wrap")
+    closed = [(float(x), float(z)) for x, z in np.concatenate((even, even[:1]))]
     sides: list[Side] = [(closed, False)]
     return sewn(sides, rng, depth=depth, count=_count(rng))
 
@@ -243,7 +249,7 @@ def heart(rng: Rng) -> trimesh.Trimesh:
 
 def cushion(rng: Rng) -> trimesh.Trimesh:
     """A cushion with pointed corners: square, oblong, triangular or hexagonal, its sides drawn in a little."""
-    corners, waist = int(rng.choice([3, 4, 4, 4, 6])), rng.uniform(0.02, 0.1)
+    corners, waist = int(rng.choice([3, 4, 4, 4, 6])), rng.uniform(0.02, 0.07)
     angle = 2 * np.pi * (np.arange(corners) + 0.5) / corners
     corner = 0.6 * np.column_stack((np.cos(angle), np.sin(angle) * rng.uniform(0.6, 1.0)))
     t = np.linspace(0, 1, 60, endpoint=False)[:, None]

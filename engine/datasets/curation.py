@@ -98,16 +98,18 @@ class _FrameCheck:
 
     def __init__(self, motion: Motion) -> None:
         self._rest, self._faces = motion.positions[0].astype(np.float64), motion.faces
-        self._rest_rotation = Rotation.from_quat(motion.rotations[0], scalar_first=True)
         self._size = float(np.linalg.norm(np.ptp(self._rest, 0)))
-        self._normals, self._areas = face_normals_and_areas(self._rest, self._faces)
+        normals, self._areas = face_normals_and_areas(self._rest, self._faces)
+        # In the pose from which the motion counts its rotations.
+        turn = Rotation.from_quat(motion.rotations[0][self._faces[:, 0]], scalar_first=True)
+        self._reference_normals = turn.inv().apply(normals)
         self._edges = np.unique(np.sort(motion.faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0)
         # The stretch of an edge far shorter than its neighbours says nothing.
         length = self._lengths(self._rest)
         self._edges = self._edges[length > 0.2 * np.median(length)]
         self._length = self._lengths(self._rest)
         rng = np.random.default_rng(0)
-        self._probes = self._edges[rng.permutation(len(self._edges))[:250]]
+        self._probes = self._edges[rng.permutation(len(self._edges))[:180]]
         self._piercing = piercing_share(self._rest, self._faces, self._probes)
         self._component = motion.component
         # Vertices in proportion to the area around them.
@@ -126,9 +128,8 @@ class _FrameCheck:
         if stretch > LARGEST_STRETCH or np.linalg.norm(np.ptp(frame, 0)) > LARGEST_EXTENT * self._size:
             return Reason.EXPLODED
         # A triangle is inverted where its normal has left the rotation of its own corner.
-        turn = Rotation.from_quat(rotations, scalar_first=True) * self._rest_rotation.inv()
         normals, _ = face_normals_and_areas(frame, self._faces)
-        expected = turn[self._faces[:, 0]].apply(self._normals)
+        expected = Rotation.from_quat(rotations[self._faces[:, 0]], scalar_first=True).apply(self._reference_normals)
         flipped = np.einsum("md,md->m", expected, normals) < 0
         if self._areas[flipped].sum() > LARGEST_FLIPPED_SHARE * self._areas.sum():
             return Reason.INVERTED

@@ -177,7 +177,7 @@ def _bend(
             nodes, node_turns = poser.pose(amplitudes)
             if _keeps_volume(modes.cage, nodes):
                 surface = np.asarray(interpolation @ nodes)
-                turns = polar_rotation(np.asarray(interpolation @ node_turns.reshape(-1, 9)).reshape(-1, 3, 3))
+                turns = _nearest_rotations(np.asarray(interpolation @ node_turns.reshape(-1, 9)).reshape(-1, 3, 3))
                 if free:
                     # Free bodies are laid over their rest shape: which way the whole turned says nothing about bending.
                     back = polar_rotation(turns.mean(0)).T
@@ -260,6 +260,16 @@ def _amplitudes(poser: ModalPoser, rng: Rng, bounds: Bounds) -> Float[np.ndarray
     limit = min(bounds.turn / max(ends, 1e-9), bounds.local / max(largest, 1e-9), bounds.strain / max(strain, 1e-9))
     # Large poses are the rare and the telling ones: the law leans towards the limit.
     return amplitudes * limit * rng.uniform(0.15, 1.0) ** 0.6
+
+
+def _nearest_rotations(matrices: Float[np.ndarray, "n 3 3"]) -> Float[np.ndarray, "n 3 3"]:
+    """Return the rotations nearest to means of similar rotations, by Newton-Schulz steps instead of decompositions."""
+    turns = matrices
+    for _ in range(7):
+        turns = 1.5 * turns - 0.5 * turns @ (turns.transpose(0, 2, 1) @ turns)
+    if np.abs(turns.transpose(0, 2, 1) @ turns - np.eye(3)).max() > 1e-6:
+        return polar_rotation(matrices)
+    return turns
 
 
 # Gradients of the shape functions near the eight corners of a cube of edge 1.

@@ -84,8 +84,9 @@ def _relaxed(vertices: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"]) 
     """Return the garment with its inner vertices and seams evened out; the rims of the openings stay."""
     moves = np.ones(len(vertices), dtype=bool)
     moves[boundary_vertices(faces, len(vertices))] = False
+    mean = neighbour_means(faces, len(vertices))
     for step in (0.5,) * 5 + (0.5, -0.45) * 5:
-        vertices = vertices + step * moves[:, None] * (neighbour_means(vertices, faces) - vertices)
+        vertices = vertices + step * moves[:, None] * (mean @ vertices - vertices)
     return vertices
 
 

@@ -191,11 +191,12 @@ def _evened(mesh: trimesh.Trimesh, grid: Float[np.ndarray, "x y z"]) -> Float[np
     """Return the vertices moved along the surface towards the means of their neighbours, in grid units."""
     slopes = np.gradient(grid)
     points = np.asarray(mesh.vertices)
+    mean = neighbour_means(np.asarray(mesh.faces), len(points))
     for _ in range(6):
-        points = points + 0.6 * (neighbour_means(points, np.asarray(mesh.faces)) - points)
+        points = points + 0.6 * (mean @ points - points)
         value = map_coordinates(grid, points.T, order=1)
         slope = np.stack([map_coordinates(s, points.T, order=1) for s in slopes], -1)
         step = value[:, None] * slope / np.maximum((slope**2).sum(-1), 0.05)[:, None]
         points = points - np.clip(step, -0.5, 0.5)
     # Edges sharper than the grid come out jagged: a last step rounds them.
-    return points + 0.5 * (neighbour_means(points, np.asarray(mesh.faces)) - points)
+    return points + 0.5 * (mean @ points - points)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import trimesh
 from jaxtyping import Bool, Float, Int
+from scipy.sparse import csr_matrix, diags
 from scipy.spatial import Delaunay
 
 from engine.datasets.shapes.primitives import Rng
@@ -82,20 +83,18 @@ def fill(
         turn = u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]
         faces[turn < 0] = faces[turn < 0][:, ::-1]
         faces = faces[(np.abs(turn) > 1e-3 * spacing**2) & within(points[faces].mean(1))]
-        smooth = neighbour_means(points, faces)
+        smooth = neighbour_means(faces, len(points)) @ points
         points = np.concatenate((rim, smooth[len(rim) :]))
     return points, faces
 
 
-def neighbour_means(points: Float[np.ndarray, "n d"], faces: Int[np.ndarray, "m 3"]) -> Float[np.ndarray, "n d"]:
-    """Return the mean of the neighbours of each vertex (the vertex itself where it has none)."""
-    edges = np.concatenate((faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]))
-    edges = np.unique(np.sort(edges, 1), axis=0)
-    total, count = np.zeros_like(points), np.zeros(len(points))
-    for i, j in ((0, 1), (1, 0)):
-        np.add.at(total, edges[:, i], points[edges[:, j]])
-        np.add.at(count, edges[:, i], 1.0)
-    return np.where(count[:, None] > 0, total / np.maximum(count, 1.0)[:, None], points)
+def neighbour_means(faces: Int[np.ndarray, "m 3"], count: int) -> csr_matrix:
+    """Return the (n, n) matrix that takes the mean of the neighbours of each vertex; every vertex has a triangle."""
+    rows, columns = faces[:, [0, 1, 2, 1, 2, 0]].ravel(), faces[:, [1, 2, 0, 0, 1, 2]].ravel()
+    linked = csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(count, count))
+    linked.data[:] = 1.0
+    degree = np.asarray(linked.sum(1)).ravel()
+    return csr_matrix(diags(1.0 / np.maximum(degree, 1.0)) @ linked)
 
 
 def zipped(first: Int[np.ndarray, " a"], second: Int[np.ndarray, " b"]) -> Int[np.ndarray, "m 3"]:

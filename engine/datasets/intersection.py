@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 
 
 def piercing_share(
-    points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], edges: Int[np.ndarray, "e 2"], *, nearest: int = 12
+    points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], edges: Int[np.ndarray, "e 2"], *, nearest: int = 16
 ) -> float:
     """Return the share of the given edges that pierce a triangle which does not share a vertex with them.
 

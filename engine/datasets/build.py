@@ -46,7 +46,7 @@ class BuildPlan:
         seed: of the whole dataset.
         share: share of the full number of objects; 1 is the training set of the shipped network.
         extra: folder of permissive meshes and motions of others, or None.
-        kinds: makers to run, by name; empty for all.
+        makers: those to run now, by name; empty for all.
     """
 
     seed: int = 0
@@ -126,7 +126,8 @@ def _claim(folder: Path, plan: BuildPlan) -> None:
     """Note the plan in a new folder, or check it against the one that is there."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "plan.json"
-    wanted = {"seed": plan.seed, "share": plan.share, "extra": plan.extra is not None, "makers": list(plan.makers)}
+    # Makers are not part of it: a dataset may be built maker by maker.
+    wanted = {"seed": plan.seed, "share": plan.share, "extra": plan.extra is not None}
     if path.exists():
         there = json.loads(path.read_text())
         if there != wanted:

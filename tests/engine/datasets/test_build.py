@@ -73,6 +73,15 @@ def test_a_build_that_was_interrupted_ends_as_one_that_was_not(tmp_path: Path, m
 
 
 @pytest.mark.usefixtures("makers")
+def test_a_dataset_may_be_built_maker_by_maker(tmp_path: Path) -> None:
+    """One maker after the other leaves the same shards as all at once."""
+    build_dataset(tmp_path / "whole", BuildPlan(seed=4), workers=1)
+    for name in ("bodies", "hinges"):
+        build_dataset(tmp_path / "parts", BuildPlan(seed=4, makers=(name,)), workers=1)
+    assert _bytes(tmp_path / "parts") == _bytes(tmp_path / "whole")
+
+
+@pytest.mark.usefixtures("makers")
 def test_another_plan_is_refused(tmp_path: Path) -> None:
     """A folder with a dataset of one seed is not mixed with another's."""
     build_dataset(tmp_path, BuildPlan(seed=4), workers=1)

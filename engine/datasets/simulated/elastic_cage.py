@@ -68,7 +68,7 @@ class ElasticCage:
         cells = lattice.max(0)
         self.grid: tuple[Int[np.ndarray, "3"], Int[np.ndarray, " c"]] = (
             cells,
-            np.ravel_multi_index(tuple(lattice.T), tuple(cells + 1)),
+            np.asarray(np.ravel_multi_index(tuple(lattice.T), tuple(cells + 1))),
         )
         corners = np.bincount(self.cage.elements.ravel(), minlength=len(self.cage.nodes))
         self.masses: Float[np.ndarray, " c"] = corners * self.cage.pitch**3 / 8

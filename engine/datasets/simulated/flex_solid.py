@@ -37,7 +37,7 @@ def soft_solid(
         frames: at most so many, the undeformed shape first.
         shape: vertices and triangles, any unit; a random one of `SOLIDS` where None. It is scaled to a longest side
             of 1.
-        name: what the shape is called.
+        name: what the shape is called; without a shape, one of `SOLIDS`.
         source: where the shape comes from.
         load: one of `LOADS`, a random one where empty: "free" (velocities that twist, bend or stretch it), "pinned"
             (one end held, in gravity), "dropped" (on a floor), "pulled" (at one or two points, then let go),

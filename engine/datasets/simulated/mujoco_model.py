@@ -9,10 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
-import mujoco
+import mujoco as _mujoco
 import numpy as np
 from jaxtyping import Bool, Float, Int
+
+# MuJoCo's classes and functions come from a binary module that has no types.
+mujoco: Any = _mujoco
 
 Force = Callable[[float, Float[np.ndarray, "n 3"], Float[np.ndarray, "n 3"]], Float[np.ndarray, "n 3"]]
 """Forces [N] on the nodes, world frame, from the time [s], the positions and the velocities."""
@@ -45,8 +49,8 @@ def numbers(array: Float[np.ndarray, "*s"] | Int[np.ndarray, "*s"] | list[float]
     return " ".join(map(repr, np.asarray(array).ravel().tolist()))
 
 
-def compile_model(xml: str) -> mujoco.MjModel:
-    """Compile a model file.
+def compile_model(xml: str) -> Any:
+    """Compile a model file into MuJoCo's model.
 
     Raises:
         ValueError: MuJoCo refused it; the message is MuJoCo's.
@@ -98,22 +102,24 @@ class FlexBody:
         Raises:
             ValueError: MuJoCo refused the model.
         """
-        solid = elements.shape[1] == 4
         touch = int(bool(surroundings))
         pins = np.zeros(0, dtype=int) if pinned is None else pinned
         held = f'<pin id="{numbers(pins if grid is None else grid[1][pins])}"/>' if len(pins) else ""
         cells = "" if grid is None else f'dof="trilinear" cellcount="{numbers(grid[0])}"'
-        sheet = "" if solid else f'thickness="{material.thickness:.9g}" elastic2d="both"'
-        self.model = compile_model(f"""<mujoco>
+        dimension, sheet = 3, ""
+        if elements.shape[1] == 3:
+            dimension, sheet = 2, f'thickness="{material.thickness:.9g}" elastic2d="both"'
+        self.model: Any = compile_model(f"""<mujoco>
   <option timestep="{step:.9g}" integrator="discrete" solver="CG" iterations="30" tolerance="{tolerance:.9g}"
     gravity="0 0 {-gravity:.9g}"><flag autoreset="disable"/></option>
   <size memory="1G"/>
   <worldbody>{surroundings}
-    <flexcomp name="body" type="direct" dim="{3 if solid else 2}" mass="{float(masses.sum()):.9g}" radius="{radius:.9g}"
+    <flexcomp name="body" type="direct" dim="{dimension}" mass="{float(masses.sum()):.9g}" radius="{radius:.9g}"
       point="{numbers(points)}" element="{numbers(elements)}" {cells}>
-      <elasticity young="{material.young:.9g}" poisson="{material.poisson:.9g}" damping="{material.damping:.9g}" {sheet}/>
-      <contact selfcollide="none" contype="{touch}" conaffinity="{touch}" friction="{material.friction:.9g} 0.005 0.0001"
-        solref="{max(0.02, 2.5 * step):.9g} 1"/>
+      <elasticity young="{material.young:.9g}" poisson="{material.poisson:.9g}" damping="{material.damping:.9g}"
+        {sheet}/>
+      <contact selfcollide="none" contype="{touch}" conaffinity="{touch}" solref="{max(0.02, 2.5 * step):.9g} 1"
+        friction="{material.friction:.9g} 0.005 0.0001"/>
       {held}
     </flexcomp>
   </worldbody>
@@ -122,10 +128,13 @@ class FlexBody:
         self.free: Bool[np.ndarray, " n"] = self.model.body_dofnum[body] == 3
         self._dofs: Int[np.ndarray, "f 3"] = self.model.body_dofadr[body[self.free]][:, None] + np.arange(3)
         if grid is None:  # The compiler shares the mass out equally; what a node carries depends on its elements.
-            self.model.body_mass[body[self.free]] = masses[self.free]
+            loose = body[self.free]
+            self.model.body_mass[loose] = masses[self.free]
+            # Contacts are scaled by these; MuJoCo's own computation of them takes longer than many steps.
+            self.model.body_invweight0[loose, 0] = 1.0 / masses[self.free]
+            self.model.dof_invweight0[self._dofs] = 1.0 / masses[self.free, None]
         self.masses: Float[np.ndarray, " n"] = np.where(self.free, self.model.body_mass[body], 0.0)
-        self.data = mujoco.MjData(self.model)
-        mujoco.mj_setConst(self.model, self.data)
+        self.data: Any = mujoco.MjData(self.model)
         mujoco.mj_forward(self.model, self.data)
 
     @property
@@ -143,7 +152,7 @@ class FlexBody:
         *,
         every: int = 1,
         force: Force | None = None,
-        before_step: Callable[[float, mujoco.MjData], None] | None = None,
+        before_step: Callable[[float, Any], None] | None = None,
     ) -> Float[np.ndarray, "s n 3"]:
         """Step and return the node positions after each ``every`` steps.
 

@@ -7,8 +7,8 @@ the motion, and with it stiff and soft materials, stay random.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
-import mujoco
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
@@ -164,7 +164,7 @@ def squeezed(cage: ElasticCage, rng: Rng) -> Snapshots:
     slide = rng.normal(0, 0.15, 2) * (rng.random() < 0.6)
     closing = rng.uniform(0.5, 0.8)
 
-    def move(now: float, data: mujoco.MjData) -> None:
+    def move(now: float, data: Any) -> None:
         progress = np.sin(0.5 * np.pi * min(now / closing, 1.0)) ** 2 * np.clip(5.0 - 4.0 * now, 0.0, 1.0)
         data.mocap_pos[:, 2] = heights + way * progress
         data.mocap_pos[1, :2] = slide * progress

@@ -17,7 +17,7 @@ from engine.datasets.shapes.primitives import Rng
 from engine.datasets.shapes.triangulation import fill, polygon_area, sampled, stacked_rings
 
 
-def _flat(loops: list[Float[np.ndarray, "k 2"]], rng: Rng, count: int) -> trimesh.Trimesh:
+def _flat(loops: list[Float[np.ndarray, "_ 2"]], rng: Rng, count: int) -> trimesh.Trimesh:
     """Return the flat region inside closed polylines (the first is the outline, others are holes)."""
     area = polygon_area(loops[0]) - sum(polygon_area(hole) for hole in loops[1:])
     spacing = float(np.sqrt(area / (count * np.sqrt(0.75))))

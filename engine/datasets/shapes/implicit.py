@@ -184,7 +184,7 @@ def _crossed(grid: Float[np.ndarray, "x y z"]) -> Bool[np.ndarray, "a b c"]:
     inside = grid < 0
     x, y, z = np.array(grid.shape) - 1
     corners = np.stack([inside[i : x + i, j : y + j, k : z + k] for i, j, k in CORNERS])
-    return corners.any(0) & ~corners.all(0)
+    return np.asarray(corners.any(0) & ~corners.all(0))
 
 
 def _evened(mesh: trimesh.Trimesh, grid: Float[np.ndarray, "x y z"]) -> Float[np.ndarray, "n 3"]:

@@ -53,7 +53,7 @@ def inside(points: Points, outline: Float[np.ndarray, "k 2"]) -> Bool[np.ndarray
 
 
 def fill(
-    loops: Sequence[Float[np.ndarray, "k 2"]], spacing: float, rng: Rng
+    loops: Sequence[Float[np.ndarray, "_ 2"]], spacing: float, rng: Rng
 ) -> tuple[Float[np.ndarray, "n 2"], Int[np.ndarray, "m 3"]]:
     """Triangulate the region inside the first loop and outside the others (holes), counterclockwise.
 

@@ -54,13 +54,18 @@ class Response:
 class ElasticCage:
     """Cubes around a surface whose longest side is about 1, of density 1."""
 
-    def __init__(self, vertices: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], *, nodes: int = 420) -> None:
-        """Wrap a surface in the finest cage of at most so many nodes, down to five cubes a side."""
-        self.cage: VoxelCage = build_cage(vertices, faces, resolution=5)
-        for resolution in range(17, 5, -1):
-            finer = build_cage(vertices, faces, resolution=resolution)
-            if len(finer.nodes) <= nodes:
-                self.cage = finer
+    def __init__(
+        self,
+        vertices: Float[np.ndarray, "n 3"],
+        faces: Int[np.ndarray, "m 3"],
+        *,
+        nodes: int = 420,
+        finest: int = 17,
+    ) -> None:
+        """Wrap a surface in the finest cage of at most so many nodes and cubes a side, down to five cubes a side."""
+        for resolution in range(finest, 4, -1):
+            self.cage: VoxelCage = build_cage(vertices, faces, resolution=resolution)
+            if len(self.cage.nodes) <= nodes:
                 break
         self.tetrahedra: Int[np.ndarray, "t 4"] = self.cage.elements[:, TETRAHEDRA].reshape(-1, 4)
         low = self.cage.nodes.min(0)

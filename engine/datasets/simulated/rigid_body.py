@@ -71,7 +71,7 @@ def mug(rng: Rng) -> Pieces:
     height = float(body.extents[2])
     handle = torus(0.3 * height, 0.05 * height, major_sections=24, minor_sections=10)
     handle.apply_transform(trimesh.transformations.rotation_matrix(np.pi / 2, [1, 0, 0]))
-    return [body, placed(handle, (0.5 * float(body.extents[0]) + 0.15 * height, 0, 0.5 * height))]
+    return [body, placed(handle, (0.5 * float(body.extents[0]) + 0.27 * height, 0, 0.5 * height))]
 
 
 def pile(rng: Rng) -> Pieces:

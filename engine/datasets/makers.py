@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -127,7 +128,9 @@ def _packaged_shape(item: Item, rng: Rng) -> Iterator[Motion]:
         motion = soft_body(rng, frames=FRAMES, shape=arrays)
     else:
         motion = soft_solid(rng, frames=FRAMES, shape=arrays)
-    yield replace(motion, family=f"{motion.kind}/{shape.family}", name=shape.name, source=shape.source)
+    # One garment at two resolutions (skirt1252, skirt3448) is one object.
+    name = re.split(r"\d", shape.name)[0] if shape.sheet else shape.name
+    yield replace(motion, family=f"{motion.kind}/{shape.family}", name=name, source=shape.source)
 
 
 def _imported(item: Item, rng: Rng) -> Iterator[Motion]:

@@ -22,8 +22,12 @@ UNSEEN_FAMILIES = frozenset(
         "elastic/elephant",
         "elastic/heart",
         "elastic/mug",
+        "elastic/quaternius_cyberpunk",
+        "elastic/quaternius_mech",
         "imported/cyberpunk",
         "imported/mech",
+        "rigid/quaternius_cyberpunk",
+        "rigid/quaternius_mech",
     }
 )
 
@@ -32,10 +36,15 @@ TEST_SHARE = 0.06
 
 
 def split_of(family: str, name: str) -> str:
-    """Return the split of an object: the family's where the family is unseen, otherwise a stable draw by its name."""
+    """Return the split of an object: the family's where the family is unseen, otherwise a stable draw.
+
+    An object with a name of its own is drawn by it alone, so that an animated model and its still shape go together;
+    the numbered objects of a generator are drawn by family and number.
+    """
     if family in UNSEEN_FAMILIES:
         return "test_unseen"
-    draw = int.from_bytes(hashlib.sha256(f"{family}:{name}".encode()).digest()[:8], "big") / 2**64
+    known_by = f"{family}:{name}" if name.isdigit() else name
+    draw = int.from_bytes(hashlib.sha256(known_by.encode()).digest()[:8], "big") / 2**64
     if draw < VALIDATION_SHARE:
         return "validation"
     return "test_seen" if draw < VALIDATION_SHARE + TEST_SHARE else "train"

@@ -17,6 +17,7 @@ from engine.datasets.shapes.packaged import PackagedShape, packaged_shapes
 Rng = np.random.Generator
 
 FRAMES = 28
+_MANY = "pybullet_random"
 KEEP = 20
 
 
@@ -41,7 +42,7 @@ class Maker:
 
     Attributes:
         make: returns the motions of an item.
-        count: items of a full dataset (0: as many as there are files).
+        count: most items of a full dataset (0: as many as there are files).
         packages: distributions whose versions the card names.
         keep: most states kept of an object.
         job_size: items of one job.
@@ -149,7 +150,7 @@ MAKERS: dict[str, Maker] = {
     "flex_cloth": Maker(_flex_cloth, 400, ("mujoco",), job_size=20),
     "rigid": Maker(_rigid, 350, ("mujoco",)),
     "continuum": Maker(_continuum, 76, ("newton", "warp-lang"), keep=34, job_size=4),
-    "packaged": Maker(_packaged_shape, 0, ("mujoco",)),
+    "packaged": Maker(_packaged_shape, 420, ("mujoco",)),
     "imported": Maker(_imported, 0, keep=128, job_size=6),
 }
 
@@ -162,12 +163,16 @@ def items_of(maker: str, *, share: float, extra: Path | None) -> list[Item]:
         share: share of the full dataset.
         extra: folder of the shapes and motions of others, or None.
     """
+    most = MAKERS[maker].count
     if maker == "packaged":
         items = [Item(label, extra=extra) for label in _packaged(extra)]
+        # A thousand small lumps of one collection would drown the rest: all else, and as many of them as there is room.
+        few, many = ([i for i in items if i.label.startswith(_MANY) == there] for there in (False, True))
+        items = few + [many[int(i)] for i in np.linspace(0, len(many) - 1, min(len(many), most - len(few)))]
     elif maker == "imported":
         from engine.datasets.imported.collection import collected
 
         items = [] if extra is None else [Item(label, path) for label, path in collected(extra)]
     else:
-        return [Item(f"{i:06d}") for i in range(max(1, round(MAKERS[maker].count * share)))]
+        return [Item(f"{i:06d}") for i in range(max(1, round(most * share)))]
     return items[: max(1, round(len(items) * share))] if items else []

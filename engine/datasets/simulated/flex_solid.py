@@ -71,7 +71,7 @@ def soft_solid(
         component.astype(np.int32),
         positions,
         rotations,
-        fixed=load == "pinned",
+        fixed=bool((np.abs(nodes - cage.nodes).max((0, 2)) < 1e-9).any()),
         source=source or Source("MuJoCo 4 flex"),
         name=name,
     )

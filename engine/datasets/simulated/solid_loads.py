@@ -48,9 +48,13 @@ def _change(cage: ElasticCage, field: Float[np.ndarray, "c 3"]) -> float:
     return max(float(np.linalg.norm(left)) / float(np.sqrt(len(field))), 1e-9)
 
 
-def _end(cage: ElasticCage, rng: Rng) -> Int[np.ndarray, " p"]:
-    """Return the nodes of one end of the cage in a random direction, of a random depth."""
+def _end(cage: ElasticCage, rng: Rng, *, hanging: float = 0.5) -> Int[np.ndarray, " p"]:
+    """Return the nodes of one end of the cage in a random direction, of a random depth.
+
+    The end looks up with probability ``hanging``.
+    """
     direction = rng.normal(size=3) * np.where(rng.random(3) < 0.4, 0.1, 1.0)
+    direction[2] = np.abs(direction[2]) * (1.0 if rng.random() < hanging else -1.0)
     along = cage.nodes @ direction / np.linalg.norm(direction)
     depth = max(rng.uniform(0.05, 0.25) * float(np.ptp(along)), 0.6 * cage.cage.pitch)
     return np.union1d(np.flatnonzero(along > along.max() - depth), np.argsort(along)[-4:])
@@ -85,7 +89,8 @@ def _sag(response: Response) -> Float[np.ndarray, "c 3"]:
 
 def pinned(cage: ElasticCage, rng: Rng) -> Snapshots:
     """Hold one end in gravity, with a push at the start."""
-    held = _end(cage, rng)
+    # A soft body on a foot collapses: most hang or stand out.
+    held = _end(cage, rng, hanging=0.85)
     sag = _sag(cage.response(held))
     young = max(_change(cage, sag) / rng.uniform(0.05, 0.15), _size(sag) / 0.7)
     body = cage.body(_material(rng, young), pinned=held)
@@ -114,29 +119,31 @@ def pulled(cage: ElasticCage, rng: Rng) -> Snapshots:
     nodes = cage.nodes
     held = _end(cage, rng) if rng.random() < 0.6 else None
     response = cage.response(held)
-    pace = rng.uniform(3.0, 8.0)
-    young = (pace / response.frequency()) ** 2
-    body = cage.body(_material(rng, young), pinned=held, gravity=0.0)
     count = 2 if held is None else int(rng.integers(1, 3))
     points: list[int] = []
     away = rng.choice(len(nodes), 1) if held is None else held
     for _ in range(count):
         distance = np.linalg.norm(nodes - nodes[away].mean(0), axis=1) ** 4
+        distance[[] if held is None else held] = 0.0
         points.append(int(rng.choice(len(nodes), p=distance / distance.sum())))
         away = np.array(points[-1:])
     pulls = rng.normal(size=(count, 3))
     pulls *= rng.uniform(0.3, 0.7, (count, 1)) / np.linalg.norm(pulls, axis=1, keepdims=True)
     if held is None:
         pulls[1] = -pulls[0]
-    grips, springs = np.zeros((count, len(nodes))), np.zeros(count)
+    grips, gives = np.zeros((count, len(nodes))), np.zeros(count)
     for i, point in enumerate(points):
-        grips[i] = np.exp(-0.5 * (np.linalg.norm(nodes - nodes[point], axis=1) / 0.08) ** 2) * body.free
+        grips[i] = np.exp(-0.5 * (np.linalg.norm(nodes - nodes[point], axis=1) / 0.08) ** 2)
+        grips[i, [] if held is None else held] = 0.0
         grips[i] /= grips[i].sum()
         load = grips[i][:, None] * pulls[i] / np.linalg.norm(pulls[i])
-        give = float(np.sum(response.displacement(load) * load)) / young
-        # Several times as stiff as the body, yet slow beside the step, for these forces are integrated explicitly.
-        carried = 1.0 / float(np.sum(grips[i] ** 2 / cage.masses))
-        springs[i] = min(8.0 / give, carried * 140.0**2)
+        gives[i] = float(np.sum(response.displacement(load) * load))
+    pace = rng.uniform(3.0, 8.0)
+    young = min((pace / response.frequency()) ** 2, (3.0 * pace) ** 2 * response.mass * float(gives.max()))
+    body = cage.body(_material(rng, young), pinned=held, gravity=0.0)
+    # Several times as stiff as the body, yet slow beside the step, for these forces are integrated explicitly.
+    carried = 1.0 / np.sum(grips**2 / cage.masses, axis=1)
+    springs = np.minimum(8.0 * young / np.maximum(gives, 1e-12), carried * 140.0**2)
     release = rng.uniform(0.7, 1.3)
 
     def force(now: float, x: Float[np.ndarray, "c 3"], v: Float[np.ndarray, "c 3"]) -> Float[np.ndarray, "c 3"]:

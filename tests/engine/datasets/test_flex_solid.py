@@ -53,6 +53,7 @@ def test_every_load_deforms_a_solid(load: str):
     ball.apply_scale((1.0, 0.7, 0.5))
     motion = soft_solid(np.random.default_rng(3), shape=(ball.vertices, ball.faces), name="egg", load=load)
     assert motion.family == "elastic/egg"
+    assert motion.fixed if load == "pinned" else load == "pulled" or not motion.fixed
     assert motion.positions.dtype == np.float32 and motion.rotations.dtype == np.float32
     assert 4 <= len(motion.positions) <= 24
     assert np.ptp(motion.positions[0], axis=0).max() == pytest.approx(1.0, abs=1e-5)

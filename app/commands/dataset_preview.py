@@ -88,11 +88,11 @@ def preview_dataset(folder: Path, output: Path, *, objects: int = 24, seed: int 
         entries = list_entries(folder)
     except DatasetError as problem:
         raise Refused(str(problem)) from problem
-    if not entries:
-        raise Refused(f"{folder} holds no object to draw: its shards are missing or all its objects are excluded")
     kinds = {kind: [e for e in entries if e.kind == kind] for kind in KINDS}
     rng = np.random.default_rng(seed)
     chosen = {kind: choose_entries(found, objects, rng) for kind, found in kinds.items() if found}
+    if not chosen:
+        raise Refused(f"{folder} holds no object to draw: its shards are missing, or all its objects are excluded")
     motions = _read_chosen(folder, chosen)
     output.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []

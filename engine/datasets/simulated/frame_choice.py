@@ -22,7 +22,7 @@ def chosen_frames(
     """Return up to ``count`` frames in order of time and their local rotations; the rest shape is the first.
 
     Snapshots are laid over the rest shape by the best rigid motion and taken farthest first, until no shape is farther
-    than a twentieth of the largest change from one already taken. Those where a tenth of a percent of the vertices
+    than a twentieth of the largest change from one already taken. Those where a hundredth of the vertices
     turn more than 150 degrees beside that rigid motion are left out: the sense of such a turn cannot be told.
 
     Args:
@@ -50,7 +50,7 @@ def chosen_frames(
         nearest = np.minimum(nearest, np.linalg.norm(shapes - shapes[i], axis=1))
         rotations = local_rotations(rest, snapshots[i - 1 : i], faces)[0]
         beside = turns[i - 1].inv() * Rotation.from_quat(rotations, scalar_first=True)
-        if np.quantile(beside.magnitude(), 0.999) < LARGEST_TURN:
+        if np.quantile(beside.magnitude(), 0.99) < LARGEST_TURN:
             frames[i - 1] = rotations
     if len(frames) < 3:
         raise ValueError(f"only {len(frames)} snapshots differ from the rest shape and turn less than 150 degrees")

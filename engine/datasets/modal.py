@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 
 from engine.datasets.motion import Motion, Source
 from engine.datasets.shapes.cloths import CLOTHS
-from engine.datasets.shapes.primitives import Rng, along, box, cylinder, icosphere, placed, random_bar, random_lump
+from engine.datasets.shapes.primitives import Rng, along, cylinder, icosphere, placed
 from engine.datasets.shapes.solids import SOLIDS
 from engine.geometry.modes import (
     CORNERS,
@@ -297,19 +297,3 @@ def _unflipped(
     normals, _ = face_normals_and_areas(surface, faces)
     expected = np.einsum("mij,mj->mi", turns[faces].mean(1), rest_normals)
     return bool(np.einsum("mi,mi->m", normals, expected).min() > 0.0)
-
-
-def rigid_body(rng: Rng) -> Motion:
-    """A body that does not deform: one hard lump, or a few touching ones (a hammer, a stool, a vase)."""
-    parts = [random_lump(rng, rng.uniform(0.3, 1.2, 3))]
-    if rng.random() < 0.35:
-        parts = [box(rng.uniform(0.3, 1.2, 3))]
-    if rng.random() < 0.3:
-        top = parts[0].bounds[1, 2]
-        parts.append(placed(random_bar(rng, 0.6, rng.uniform(0.1, 0.4)), (0, 0, top + 0.29)))
-    vertices, faces = _joined(parts)
-    counts = [len(p.vertices) for p in parts]
-    positions = np.tile(vertices.astype(np.float32), (2, 1, 1))
-    rotations = np.tile(np.array([1, 0, 0, 0], dtype=np.float32), (2, len(vertices), 1))
-    component = np.repeat(np.arange(len(parts)), counts).astype(np.int32)
-    return Motion("rigid/lump", faces.astype(np.int32), component, positions, rotations)

@@ -5,9 +5,12 @@ Every importer ends here, so that all of them refuse for the same reasons and in
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from engine.datasets.imported.refusal import ImportRefused
 from engine.datasets.local_rotation import local_rotations
 from engine.datasets.motion import Motion, Source
 from engine.geometry.modes import polar_rotation
@@ -23,36 +26,32 @@ _MOST_TURN = np.deg2rad(150.0)
 _SAMPLES = 400
 
 
-class ImportRefused(ValueError):
-    """A file that gives no motion, with a reason that a person can act on."""
-
-
 def size_of(points: Float[np.ndarray, "n 3"]) -> float:
     """Return the diagonal of the box around the points, in their unit."""
     return float(np.linalg.norm(np.ptp(points, axis=0)))
 
 
-def check_mesh(points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], *, file: str) -> None:
+def check_mesh(points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], *, file: Path) -> None:
     """Refuse a mesh without triangles or size, with numbers that are none, or with more than `MOST_VERTICES`.
 
     Raises:
-        ImportRefused: with the file's name and what is wrong.
+        ImportRefused: with what is wrong.
     """
     if len(faces) == 0 or len(points) == 0:
-        message = f"{file} holds no triangles; export a mesh with it."
-        raise ImportRefused(message)
+        message = "it holds no triangles; export a mesh with it."
+        raise ImportRefused(file, message)
     if faces.min() < 0 or faces.max() >= len(points):
-        message = f"{file} has triangles of vertices that do not exist ({faces.max()} of {len(points)})."
-        raise ImportRefused(message)
+        message = f"it has triangles of vertices that do not exist ({faces.max()} of {len(points)})."
+        raise ImportRefused(file, message)
     if not np.isfinite(points).all():
-        message = f"{file} has vertices whose positions are not finite; export it again."
-        raise ImportRefused(message)
+        message = "it has vertices whose positions are not finite; export it again."
+        raise ImportRefused(file, message)
     if size_of(points) <= 0:
-        message = f"{file} has all its vertices in one point."
-        raise ImportRefused(message)
+        message = "it has all its vertices in one point."
+        raise ImportRefused(file, message)
     if len(points) > MOST_VERTICES:
-        message = f"{file} has {len(points)} vertices; the most is {MOST_VERTICES}. Simplify the mesh first."
-        raise ImportRefused(message)
+        message = f"it has {len(points)} vertices; the most is {MOST_VERTICES}. Simplify the mesh first."
+        raise ImportRefused(file, message)
 
 
 def sample(count: int) -> Int[np.ndarray, " s"]:
@@ -69,7 +68,7 @@ def aligned(
     return np.einsum("csi,cij->csj", centred, turn), turn
 
 
-def diverse(shapes: Float[np.ndarray, "c s 3"], count: int, *, file: str) -> Int[np.ndarray, " k"]:
+def diverse(shapes: Float[np.ndarray, "c s 3"], count: int, *, file: Path) -> Int[np.ndarray, " k"]:
     """Choose frames by farthest points over the shape, beginning with the first, which is the rest pose.
 
     Args:
@@ -86,8 +85,8 @@ def diverse(shapes: Float[np.ndarray, "c s 3"], count: int, *, file: str) -> Int
         # One rigid body: its shape is always the same, and where it is has to tell frames apart.
         inner = shapes
     if _spread(inner, size) < STILL:
-        message = f"{file} holds no motion: its {len(shapes) - 1} other frames equal the rest pose."
-        raise ImportRefused(message)
+        message = f"it holds no motion: its {len(shapes) - 1} other frames equal the rest pose."
+        raise ImportRefused(file, message)
     flat = inner.reshape(len(inner), -1) / (size * np.sqrt(inner.shape[1]))
     chosen = [0]
     distance = np.linalg.norm(flat - flat[0], axis=1)

@@ -1,8 +1,8 @@
 """Animated glTF and GLB models: skins, morph targets and moving nodes, baked to frames over all clips.
 
-Method: glTF 2.0 specification, sections 3.7.3 (skins), 3.11 (animation) and appendix C (interpolation). The rest pose is
-the bind pose of the skin, placed where the nodes put its root; where the skins of a file do not agree on one, it is the
-pose of the nodes. glTF's Y up becomes Z up.
+Method: glTF 2.0 specification, section 3.7.3 (skins). The rest pose is the bind pose of the skin, placed where the
+nodes put its root; where the skins of a file do not agree on one, it is the pose of the nodes. glTF's Y up becomes
+Z up.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from jaxtyping import Float, Int
 from scipy.sparse import csr_matrix, vstack
 from scipy.spatial.transform import Rotation
 
-from engine.datasets.imported.frames import ImportRefused, motion_of
-from engine.datasets.imported.gltf_scene import Clip, Curve, GltfScene, read_scene
+from engine.datasets.imported.frames import motion_of
+from engine.datasets.imported.gltf_curves import Clip, Curve, evaluate
+from engine.datasets.imported.gltf_scene import GltfScene, read_scene
+from engine.datasets.imported.refusal import ImportRefused
 from engine.datasets.imported.skinned import (
     Skinned,
     bake,
@@ -49,10 +51,10 @@ class AnimatedModel:
             ImportRefused: the file is damaged, holds no mesh, or its skin is broken.
         """
         self.scene = scene = read_scene(path)
-        self.file = path.name
+        self.file = path
         if not scene.parts:
-            message = f"{self.file} holds no mesh; open the file that has the model in it."
-            raise ImportRefused(message)
+            message = "it holds no mesh; open the file that has the model in it."
+            raise ImportRefused(self.file, message)
         self._collect_bones()
         rest = self._node_poses(None, np.zeros(1))[0]
         bind = self._bind_pose(rest[0])
@@ -137,8 +139,8 @@ class AnimatedModel:
         local = np.zeros((count, len(scene.names), 4, 4))
         norm = np.linalg.norm(tracks["rotation"], axis=2, keepdims=True)
         if (norm < 1e-6).any():
-            message = f"{self.file} has a rotation of length zero; export it again."
-            raise ImportRefused(message)
+            message = "it has a rotation of length zero; export it again."
+            raise ImportRefused(self.file, message)
         turn = Rotation.from_quat((tracks["rotation"] / norm).reshape(-1, 4)).as_matrix().reshape(count, -1, 3, 3)
         local[:, :, :3, :3] = turn * tracks["scale"][:, :, None, :]
         local[:, :, :3, 3] = tracks["translation"]
@@ -196,7 +198,10 @@ class AnimatedModel:
             shape=(len(self.bone_nodes), count),
         )
         skin = welded(
-            Skinned(raw.points, faces, raw.weights, raw.deltas), rest[0], csr_matrix(raw.weights @ to_node), file=self.file
+            Skinned(raw.points, faces, raw.weights, raw.deltas),
+            rest[0],
+            csr_matrix(raw.weights @ to_node),
+            file=self.file,
         )
         every = np.arange(len(skin.points))
         return skin, blend(skin, rest_bones, self.rest_morph, every)[0][0], csr_matrix(skin.weights @ to_node)
@@ -214,8 +219,8 @@ class AnimatedModel:
         used = {node for part in scene.parts if part.skin >= 0 for node in scene.joints[part.skin]}
         joints = [node for node in scene.order if node in used]
         if not joints:
-            message = f"{self.file} has no skin, so it has no joints to turn."
-            raise ImportRefused(message)
+            message = "it has no skin, so it has no joints to turn."
+            raise ImportRefused(self.file, message)
         place = {node: k for k, node in enumerate(joints)}
         parents = np.full(len(joints), -1)
         for k, node in enumerate(joints):
@@ -227,13 +232,33 @@ class AnimatedModel:
             return self._chains(joints)
         return joints, parents
 
+    def turned(
+        self, joints: list[int], maps: Float[np.ndarray, "c j 4 4"], rest: Float[np.ndarray, "n 4 4"]
+    ) -> Float[np.ndarray, "c b 4 4"]:
+        """Return the bones' matrices with joints moved in the world from a rest pose, each carrying what is below it.
+
+        Args:
+            joints: nodes of the joints.
+            maps: motion of each joint from the rest pose, in the world.
+            rest: the nodes' world matrices in the rest pose.
+        """
+        place = {node: k for k, node in enumerate(joints)}
+        nodes = np.tile(rest, (len(maps), 1, 1, 1))
+        for node in self.scene.order:
+            above = node
+            while above >= 0 and above not in place:
+                above = self.scene.parents[above]
+            if above >= 0:
+                nodes[:, node] = maps[:, place[above]] @ rest[node]
+        return self.bone_matrices(nodes)
+
     def _chains(self, joints: list[int]) -> tuple[list[int], Int[np.ndarray, " j"]]:
         words = {node: self.scene.names[node].replace("_", "-").split("-")[0].lower() for node in joints}
         groups = {word: [node for node in joints if words[node] == word] for word in dict.fromkeys(words.values())}
         alone = [nodes[0] for nodes in groups.values() if len(nodes) == 1]
         if len(alone) != 1:
-            message = f"{self.file}: its joints have no parents and their names give none; export it with a skeleton."
-            raise ImportRefused(message)
+            message = "its joints have no parents and their names give none; export it with a skeleton."
+            raise ImportRefused(self.file, message)
         heads = self.rest_nodes[0, :, :3, 3]
         order, parents = [alone[0]], [-1]
         for nodes in groups.values():
@@ -242,40 +267,6 @@ class AnimatedModel:
                     parents.append(len(order) - 1 if k else 0)
                     order.append(node)
         return order, np.array(parents)
-
-
-def evaluate(curve: Curve, times: Float[np.ndarray, " t"]) -> Float[np.ndarray, "t w"]:
-    """Return a curve's values; before its first key and after its last it keeps their values (appendix C)."""
-    keys, count = curve.times, len(curve.times)
-    spline = curve.interpolation == "CUBICSPLINE"
-    values = curve.values.reshape(count, 3, -1)[:, 1] if spline else curve.values.reshape(count, -1)
-    if count == 1:
-        return np.repeat(values, len(times), 0)
-    t = np.clip(times, keys[0], keys[-1])
-    low = np.clip(np.searchsorted(keys, t, side="right") - 1, 0, count - 2)
-    if curve.interpolation == "STEP":
-        # At and after the last key the last value holds.
-        return values[np.where(t >= keys[-1], count - 1, low)]
-    length = np.maximum(keys[low + 1] - keys[low], 1e-12)
-    u = ((t - keys[low]) / length)[:, None]
-    before, after = values[low], values[low + 1]
-    if spline:
-        tangents = curve.values.reshape(count, 3, -1)
-        out, into = tangents[low, 2] * length[:, None], tangents[low + 1, 0] * length[:, None]
-        square, cube = u**2, u**3
-        ends = (2 * cube - 3 * square + 1) * before + (3 * square - 2 * cube) * after
-        return ends + (cube - 2 * square + u) * out + (cube - square) * into
-    if curve.path != "rotation":
-        return before + u * (after - before)
-    cosine = np.sum(before * after, 1, keepdims=True)
-    after, cosine = np.where(cosine < 0, -after, after), np.abs(cosine)
-    angle = np.arccos(np.clip(cosine, -1.0, 1.0))
-    # Where both are nearly one rotation the sines vanish, and the straight line is as good.
-    close = cosine > 0.99999
-    sine = np.where(close, 1.0, np.sin(angle))
-    one = np.where(close, 1 - u, np.sin((1 - u) * angle) / sine)
-    two = np.where(close, u, np.sin(u * angle) / sine)
-    return one * before + two * after
 
 
 def gltf_motion(
@@ -314,16 +305,19 @@ def gltf_motion(
     if clips:
         matrices, morph = _clip_poses(model, clips, rng)
     elif pose_at_random:
-        matrices = _random_poses(model, 4 * frames, rng)
+        joints, parents = model.skeleton()
+        heads = model.rest_nodes[0, joints, :3, 3]
+        maps = turned_tree(heads, parents, random_turns(heads, parents, 4 * frames, rng))
+        matrices = model.turned(joints, maps, model.rest_nodes[0])
         morph = np.repeat(model.rest_morph, len(matrices), 0)
     else:
-        message = f"{path.name} holds no motion: it has no clip. Joints of a skin can be posed at random instead."
-        raise ImportRefused(message)
+        message = "it holds no motion: it has no clip. Joints of a skin can be posed at random instead."
+        raise ImportRefused(path, message)
     positions, rotations = bake(
         skin,
         np.concatenate((rest, matrices)),
         frames=frames,
-        file=path.name,
+        file=path,
         morph=np.concatenate((model.rest_morph, morph)),
     )
     part = None if len(skin.deltas) else rigid_parts(carriers)
@@ -346,20 +340,3 @@ def _clip_poses(
         matrices.append(model.bone_matrices(model._node_poses(clip, times)[0]))
         morph.append(model._morph_weights(clip, times))
     return np.concatenate(matrices), np.concatenate(morph)
-
-
-def _random_poses(model: AnimatedModel, count: int, rng: np.random.Generator) -> Float[np.ndarray, "c b 4 4"]:
-    """Return the bones' matrices with the joints of the skeleton turned at random from the rest pose."""
-    joints, parents = model.skeleton()
-    rest = model.rest_nodes[0]
-    heads = rest[joints, :3, 3]
-    maps = turned_tree(heads, parents, random_turns(heads, parents, count, rng))
-    nodes = np.tile(rest, (count, 1, 1, 1))
-    place = {node: k for k, node in enumerate(joints)}
-    for node in model.scene.order:
-        above = node
-        while above >= 0 and above not in place:
-            above = model.scene.parents[above]
-        if above >= 0:
-            nodes[:, node] = maps[:, place[above]] @ rest[node]
-    return model.bone_matrices(nodes)

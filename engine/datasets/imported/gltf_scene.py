@@ -13,45 +13,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from engine.datasets.imported.frames import ImportRefused
+from engine.datasets.imported.gltf_curves import Clip, Curve
+from engine.datasets.imported.refusal import ImportRefused
 from engine.geometry.gltf_document import Document, _split, read_document
 from engine.geometry.load_report import MeshError
 
 _TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 _PATHS = {"translation": 3, "rotation": 4, "scale": 3}
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """The curve of one property of one node (sections 3.11 and C).
-
-    Attributes:
-        node: number of the node.
-        path: "translation", "rotation" (x, y, z, w), "scale" or "weights".
-        times: rising, in seconds.
-        values: one row for each time; three (in-tangent, value, out-tangent) where the curve is a cubic spline.
-        interpolation: "LINEAR", "STEP" or "CUBICSPLINE".
-    """
-
-    node: int
-    path: str
-    times: Float[np.ndarray, " k"]
-    values: Float[np.ndarray, "r w"]
-    interpolation: str
-
-
-@dataclass(frozen=True, slots=True)
-class Clip:
-    """One animation of a file: its name and its curves."""
-
-    name: str
-    curves: list[Curve]
-
-    @property
-    def span(self) -> tuple[float, float]:
-        """First and last key of all curves [s]."""
-        return min(float(c.times[0]) for c in self.curves), max(float(c.times[-1]) for c in self.curves)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +50,7 @@ class GltfScene:
     """The active scene of a file.
 
     Attributes:
-        file: name of the file, for messages.
+        file: where it was read from.
         names: of the nodes, "" where they have none.
         parents: of the nodes, -1 for none.
         order: nodes with parents before children.
@@ -95,7 +64,7 @@ class GltfScene:
         credit: whom the file names as its author.
     """
 
-    file: str
+    file: Path
     names: list[str]
     parents: list[int]
     order: list[int]
@@ -123,24 +92,26 @@ def read_scene(path: Path) -> GltfScene:
         header: dict[str, Any] = json.loads(_split(path)[0])
         return _scene(document, header)
     except MeshError as error:
-        raise ImportRefused(str(error)) from error
-    except (KeyError, IndexError, TypeError, AttributeError, OSError) as error:
-        message = f"{path.name} breaks the rules of glTF ({error!r}); export it again."
-        raise ImportRefused(message) from error
+        raise ImportRefused(path, str(error)) from error
+    except ImportRefused:
+        raise
+    except (ValueError, KeyError, IndexError, TypeError, AttributeError, OSError) as error:
+        message = f"it breaks the rules of glTF ({error!r}); export it again."
+        raise ImportRefused(path, message) from error
 
 
 def _scene(document: Document, header: dict[str, Any]) -> GltfScene:
-    name, nodes = document.path.name, header.get("nodes", [])
+    nodes = header.get("nodes", [])
     parents = [-1] * len(nodes)
     for number, node in enumerate(nodes):
         for child in node.get("children", []):
             parents[child] = number
     order = _descend([k for k, parent in enumerate(parents) if parent < 0], nodes)
     if len(order) != len(nodes):
-        message = f"{name} has nodes that are their own ancestors; export it again."
-        raise ImportRefused(message)
+        message = "it has nodes that are their own ancestors; export it again."
+        raise ImportRefused(document.path, message)
     scene = GltfScene(
-        file=name,
+        file=document.path,
         names=[str(node.get("name", "")) for node in nodes],
         parents=parents,
         order=order,
@@ -155,9 +126,11 @@ def _scene(document: Document, header: dict[str, Any]) -> GltfScene:
         inverse = np.tile(np.eye(4), (len(skin["joints"]), 1, 1))
         if "inverseBindMatrices" in skin:
             inverse = _array(document, skin["inverseBindMatrices"]).reshape(-1, 4, 4).transpose(0, 2, 1)
+        if not all(0 <= joint < len(nodes) for joint in skin["joints"]):
+            raise ImportRefused(document.path, f"skin {number} has joints that are no nodes of the file.")
         if len(inverse) < len(skin["joints"]) or not np.isfinite(inverse).all():
-            message = f"{name}: skin {number} lacks bind matrices of its joints, or they are no numbers."
-            raise ImportRefused(message)
+            message = f"skin {number} lacks bind matrices of its joints, or they are no numbers."
+            raise ImportRefused(document.path, message)
         scene.inverses.append(inverse[: len(skin["joints"])])
     shown = document.header["scenes"][document.header.get("scene", 0)].get("nodes", [])
     for number in sorted(_descend(shown, nodes)):
@@ -201,8 +174,8 @@ def _add_mesh(scene: GltfScene, document: Document, header: dict[str, Any], numb
             corners = _array(document, primitive["indices"]).ravel().astype(np.int64)
         sets = [k for k in range(2) if f"_NEUROK_JOINTS_{k}" in attributes]
         if skin >= 0 and not sets:
-            message = f"{scene.file}: mesh {node['mesh']} has a skin but no joints and weights; bind it and export again."
-            raise ImportRefused(message)
+            message = f"mesh {node['mesh']} has a skin but no joints and weights; bind it and export again."
+            raise ImportRefused(scene.file, message)
         bones = np.zeros((len(points), 0), np.int64)
         weights = np.zeros((len(points), 0))
         if skin >= 0:
@@ -235,16 +208,18 @@ def _clips(document: Document, header: dict[str, Any]) -> list[Clip]:
             target, sampler = channel["target"], animation["samplers"][channel["sampler"]]
             if "node" not in target or target["path"] not in (*_PATHS, "weights"):
                 continue
+            if not 0 <= target["node"] < len(header["nodes"]):
+                raise ImportRefused(document.path, f"clip {number} moves node {target['node']}, which is not there.")
             how = sampler.get("interpolation", "LINEAR")
             times, values = _array(document, sampler["input"]).ravel(), _array(document, sampler["output"])
             rows = len(times) * (3 if how == "CUBICSPLINE" else 1)
             wanted = _PATHS.get(target["path"], 0)
             if not len(times) or values.size % rows or (wanted and values.size != rows * wanted):
-                message = f"{document.path.name}: clip {number} has {values.size} values for {len(times)} times."
-                raise ImportRefused(message)
+                message = f"clip {number} has {values.size} values for {len(times)} times."
+                raise ImportRefused(document.path, message)
             if not (np.isfinite(times).all() and np.isfinite(values).all()):
-                message = f"{document.path.name}: clip {number} holds values that are not finite; export it again."
-                raise ImportRefused(message)
+                message = f"clip {number} holds values that are not finite; export it again."
+                raise ImportRefused(document.path, message)
             curves.append(Curve(int(target["node"]), target["path"], times, values.reshape(rows, -1), how))
         if curves:
             clips.append(Clip(str(animation.get("name", number)), curves))
@@ -275,6 +250,6 @@ def _strided(
     data, start = document.view(place["bufferView"]), place.get("byteOffset", 0)
     step = stride or shape[1] * kind.itemsize
     if shape[0] and start + step * (shape[0] - 1) + shape[1] * kind.itemsize > len(data):
-        message = f"{document.path.name} is cut off: an array of {shape[0]} rows ends outside its buffer."
-        raise ImportRefused(message)
+        message = f"it is cut off: an array of {shape[0]} rows ends outside its buffer."
+        raise ImportRefused(document.path, message)
     return np.ndarray(shape, kind, data, start, (step, kind.itemsize))

@@ -7,6 +7,7 @@ vertex is the rotation nearest to its blended matrix.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -15,7 +16,6 @@ from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
 from engine.datasets.imported.frames import (
-    ImportRefused,
     aligned,
     check_mesh,
     diverse,
@@ -24,6 +24,7 @@ from engine.datasets.imported.frames import (
     size_of,
     tidy,
 )
+from engine.datasets.imported.refusal import ImportRefused
 from engine.geometry.modes import polar_rotation
 from engine.geometry.welding import weld
 
@@ -57,7 +58,7 @@ def bone_weights(
     points: Float[np.ndarray, "n 3"],
     *,
     count: int,
-    file: str,
+    file: Path,
 ) -> csr_matrix:
     """Return checked weights as a sparse matrix (n, count) whose rows sum to one.
 
@@ -65,7 +66,7 @@ def bone_weights(
     nearest vertex that was.
 
     Raises:
-        ImportRefused: a weight is negative or no number, a bone does not exist, or a vertex's weights do not sum to one.
+        ImportRefused: a weight is negative or no number, a bone does not exist, or weights do not sum to one.
     """
     bare = np.isnan(weights).all(1) | (weights == 0).all(1)
     if 0 < np.count_nonzero(bare) <= _BARE * len(points) and np.isfinite(points).all():
@@ -74,25 +75,25 @@ def bone_weights(
         bones, weights = bones.copy(), weights.copy()
         bones[bare], weights[bare] = bones[nearest], weights[nearest]
     if not np.isfinite(weights).all() or (weights < 0).any():
-        message = f"{file} has skin weights that are negative or no numbers; normalise them and export it again."
-        raise ImportRefused(message)
+        message = "it has skin weights that are negative or no numbers; normalise them and export it again."
+        raise ImportRefused(file, message)
     total = weights.sum(1)
     wrong = int(np.count_nonzero(np.abs(total - 1.0) > _SUM_TOLERANCE))
     if wrong:
-        message = f"{file} has skin weights that do not sum to one at {wrong} of {len(total)} vertices; normalise them."
-        raise ImportRefused(message)
+        message = f"it has skin weights that do not sum to one at {wrong} of {len(total)} vertices; normalise them."
+        raise ImportRefused(file, message)
     # An index beside a weight of zero means nothing, and some exporters leave anything there.
     outside = (weights > 0) & ((bones < 0) | (bones >= count))
     if outside.any():
-        message = f"{file} weights a vertex by joint {bones[outside][0]}, but its skin has {count} joints."
-        raise ImportRefused(message)
+        message = f"it weights a vertex by joint {bones[outside][0]}, but its skin has {count} joints."
+        raise ImportRefused(file, message)
     row = np.repeat(np.arange(len(bones)), bones.shape[1])
     used = weights.ravel() > 0
     values = (weights / total[:, None]).ravel()[used]
     return csr_matrix((values, (row[used], bones.ravel()[used])), shape=(len(bones), count))
 
 
-def welded(skin: Skinned, rest: Float[np.ndarray, "n 3"], carriers: csr_matrix, *, file: str) -> Skinned:
+def welded(skin: Skinned, rest: Float[np.ndarray, "n 3"], carriers: csr_matrix, *, file: Path) -> Skinned:
     """Join vertices that coincide in the rest pose, are carried alike and morph alike.
 
     Args:
@@ -123,8 +124,8 @@ def welded(skin: Skinned, rest: Float[np.ndarray, "n 3"], carriers: csr_matrix, 
         left = left[~alike]
     kept, faces = tidy(rest, key[skin.faces])
     if len(faces) == 0:
-        message = f"{file} has no triangle with an area."
-        raise ImportRefused(message)
+        message = "it has no triangle with an area."
+        raise ImportRefused(file, message)
     return Skinned(skin.points[kept], faces, skin.weights[kept], skin.deltas[:, kept])
 
 
@@ -149,7 +150,7 @@ def bake(
     matrices: Float[np.ndarray, "c b 4 4"],
     *,
     frames: int,
-    file: str,
+    file: Path,
     morph: Float[np.ndarray, "c t"] | None = None,
 ) -> tuple[Float[np.ndarray, "f n 3"], Float[np.ndarray, "f n 4"] | None]:
     """Choose diverse frames among candidate poses and pose every vertex in them.
@@ -170,27 +171,31 @@ def bake(
     amounts = np.zeros((len(matrices), len(skin.deltas))) if morph is None else morph
     shapes = blend(skin, matrices, amounts, sample(len(skin.points)))[0]
     if not (np.isfinite(matrices).all() and np.isfinite(shapes).all()):
-        message = f"{file} moves to positions that are not finite; its animation is damaged. Export it again."
-        raise ImportRefused(message)
+        message = "it moves to positions that are not finite; its animation is damaged. Export it again."
+        raise ImportRefused(file, message)
     if np.abs(shapes - shapes[0]).max() <= 1e-9 * size_of(shapes[0]):
-        message = f"{file} holds no motion: its {len(shapes) - 1} other frames equal the rest pose."
-        raise ImportRefused(message)
+        message = f"it holds no motion: its {len(shapes) - 1} other frames equal the rest pose."
+        raise ImportRefused(file, message)
     used = np.unique(skin.weights.indices)
+    if (np.linalg.svd(matrices[0, used, :3, :3], compute_uv=False)[:, 2] <= 0).any():
+        raise ImportRefused(file, "a bone or node flattens what it carries in the rest pose, so nothing can be posed.")
     from_rest = matrices[:, used] @ np.linalg.inv(matrices[0, used])
     sized, near = plausible(from_rest[:, :, :3, :3], aligned(shapes)[1])
     usable = np.flatnonzero(sized & near)
     if len(usable) < 2:
         message = (
-            f"{file} holds no usable motion: of {len(matrices) - 1} poses, {np.count_nonzero(~sized)} scale a part out "
+            f"it holds no usable motion: of {len(matrices) - 1} poses, {np.count_nonzero(~sized)} scale a part out "
             f"of sight and {np.count_nonzero(~near)} turn one by more than 150 degrees from the rest pose."
         )
-        raise ImportRefused(message)
+        raise ImportRefused(file, message)
     chosen = usable[diverse(shapes[usable], frames, file=file)]
     positions, linear = blend(skin, matrices[chosen], amounts[chosen], np.arange(len(skin.points)))
     if np.ptp(amounts[chosen], axis=0).max(initial=0.0) > 0:
         return positions, None
     turn = polar_rotation(linear @ np.linalg.inv(linear[0]))
-    return positions, Rotation.from_matrix(turn.reshape(-1, 3, 3)).as_quat(scalar_first=True).reshape(*turn.shape[:2], 4)
+    return positions, Rotation.from_matrix(turn.reshape(-1, 3, 3)).as_quat(scalar_first=True).reshape(
+        *turn.shape[:2], 4
+    )
 
 
 def rigid_parts(carriers: csr_matrix) -> Int[np.ndarray, " n"] | None:
@@ -225,8 +230,8 @@ def random_turns(
     """Draw turns of the joints within 60 degrees; the first pose is the rest pose.
 
     A joint bends about the direction that is square to its bone and lies in the plane in which the skeleton is spread
-    most, as the fingers of a hand do, and a little sideways. The root does not turn, and bones that fan out from it (the
-    bones inside the palm) hardly.
+    most, as the fingers of a hand do, and a little sideways. The root does not turn, and bones that fan out from it, as
+    those inside the palm, hardly.
     """
     joints = len(heads)
     flat = np.linalg.svd(heads - heads.mean(0))[2][2]

@@ -82,7 +82,7 @@ def _motions(
         with tempfile.TemporaryDirectory() as temporary:
             stem = path.name.removesuffix(suffix).removesuffix(".tar")
             inside = Path(temporary) / stem
-            _unpack(path, inside)
+            unpack(path, inside)
             yield from _folder(
                 inside, frames=frames, rng=rng, source=source, rig=rig, pose_at_random=pose_at_random, pack=pack or stem
             )
@@ -250,7 +250,7 @@ def _npz(path: Path, *, frames: int, rng: np.random.Generator, pack: str, name: 
     return motion_of(positions, skin.faces, pack=pack, name=name, source=source, rotations=rotations)
 
 
-def _unpack(path: Path, folder: Path) -> None:
+def unpack(path: Path, folder: Path) -> None:
     """Unpack an archive whose entries stay inside the folder.
 
     Raises:

@@ -193,7 +193,7 @@ def bake(
     if np.ptp(amounts[chosen], axis=0).max(initial=0.0) > 0:
         return positions, None
     turn = polar_rotation(linear @ np.linalg.inv(linear[0]))
-    return positions, Rotation.from_matrix(turn.reshape(-1, 3, 3)).as_quat(scalar_first=True).reshape(
+    return positions, Rotation.from_matrix(turn.reshape(-1, 3, 3)).as_quat(canonical=True, scalar_first=True).reshape(
         *turn.shape[:2], 4
     )
 

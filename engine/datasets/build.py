@@ -170,22 +170,24 @@ def _run_job(arguments: tuple[Path, BuildPlan, Job]) -> dict:
         rng = np.random.default_rng(list(digest))
         try:
             for number, motion in enumerate(MAKERS[job.maker].make(item, rng)):
-                made = keep_motion(
-                    motion,
-                    f"{item.label}-{number}" if number else item.label,
-                    name=motion.name or item.label,
-                    maker=job.maker,
-                    keep=MAKERS[job.maker].keep,
-                    rng=rng,
-                    forbidden=forbidden,
-                    frames=frames,
-                )
+                try:
+                    made = keep_motion(
+                        motion,
+                        f"{item.label}-{number}" if number else item.label,
+                        name=motion.name or item.label,
+                        maker=job.maker,
+                        keep=MAKERS[job.maker].keep,
+                        rng=rng,
+                        forbidden=forbidden,
+                        frames=frames,
+                    )
+                except Rejected as refusal:
+                    rejected[str(refusal.reason)] += 1
+                    details.append(f"{item.label} {motion.name}: {refusal}")
+                    continue
                 for each in made:
                     sampled[each.record.split].append(each)
                 objects.append(object_entry(made[0], motion))
-        except Rejected as refusal:
-            rejected[str(refusal.reason)] += 1
-            details.append(f"{item.label}: {refusal}")
         except (ValueError, RuntimeError, ArithmeticError, np.linalg.LinAlgError) as error:
             rejected[str(Reason.FAILED)] += 1
             details.append(f"{item.label}: {error}")

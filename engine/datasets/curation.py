@@ -18,6 +18,8 @@ from engine.geometry.surface import face_normals_and_areas, sample_surface
 # Lengths are shares of size, the bounding-box diagonal of the rest shape.
 LEAST_MOTION = 0.01
 LEAST_DIFFERENCE = 0.004
+# What settles slowly and what was animated finely differs less from frame to frame.
+LEAST_DIFFERENCE_OF = {"continuum": 0.0015, "imported": 0.0025}
 LARGEST_STRETCH = 2.5
 LARGEST_EXTENT = 4.0
 LARGEST_FLIPPED_SHARE = 0.02
@@ -152,13 +154,14 @@ def _diverse(motion: Motion, good: list[int], *, size: float, keep: int) -> tupl
     share = weights[chosen] / weights[chosen].sum()
     nearest = np.full(len(good), np.inf)
     kept, last, first_distance = [0], 0, 0.0
+    least = 0.0 if motion.kind in STILL else LEAST_DIFFERENCE_OF.get(motion.kind, LEAST_DIFFERENCE)
     while len(kept) < min(keep, len(good)):
         distance = np.sqrt(np.einsum("fpd,p->f", (aligned - aligned[last]) ** 2, share)) / size
         nearest = np.minimum(nearest, distance)
         last = int(nearest.argmax())
         if len(kept) == 1:
             first_distance = float(nearest[last])
-        if nearest[last] < (LEAST_DIFFERENCE if motion.kind not in STILL else 0.0) or last in kept:
+        if nearest[last] < least or last in kept:
             break
         kept.append(last)
     return [good[i] for i in sorted(kept)], first_distance

@@ -27,12 +27,10 @@ class Item:
 
     Attributes:
         label: unique among the maker's items; the item's random numbers follow from it.
-        path: file or folder to import, or of a still shape.
         extra: folder of the shapes of others, or None.
     """
 
     label: str
-    path: Path | None = None
     extra: Path | None = None
 
 
@@ -135,15 +133,16 @@ def _packaged_shape(item: Item, rng: Rng) -> Iterator[Motion]:
 
 
 def _imported(item: Item, rng: Rng) -> Iterator[Motion]:
-    from engine.datasets.imported.files import motions_of
+    from engine.datasets.imported.collection import collected, contributed_motions
 
-    if item.path is None:
-        raise ValueError(f"{item.label} names no file")
-    yield from motions_of(item.path, frames=160, rng=rng)
+    if item.extra is None:
+        raise ValueError(f"{item.label} lies in no folder")
+    path, contribution = collected(item.extra)[item.label]
+    yield from contributed_motions(path, contribution, frames=120, rng=rng)
 
 
 MAKERS: dict[str, Maker] = {
-    "articulated": Maker(_articulated, 1300),
+    "articulated": Maker(_articulated, 1100),
     "modal_solid": Maker(_modal_solid, 600),
     "modal_cloth": Maker(_modal_cloth, 300),
     "flex_solid": Maker(_flex_solid, 420, ("mujoco",), job_size=20),
@@ -151,7 +150,7 @@ MAKERS: dict[str, Maker] = {
     "rigid": Maker(_rigid, 350, ("mujoco",)),
     "continuum": Maker(_continuum, 76, ("newton", "warp-lang"), keep=34, job_size=4),
     "packaged": Maker(_packaged_shape, 420, ("mujoco",)),
-    "imported": Maker(_imported, 0, keep=128, job_size=6),
+    "imported": Maker(_imported, 0, ("mujoco",), keep=240, job_size=6),
 }
 
 
@@ -172,7 +171,7 @@ def items_of(maker: str, *, share: float, extra: Path | None) -> list[Item]:
     elif maker == "imported":
         from engine.datasets.imported.collection import collected
 
-        items = [] if extra is None else [Item(label, path) for label, path in collected(extra)]
+        items = [] if extra is None else [Item(label, extra=extra) for label in collected(extra)]
     else:
         return [Item(f"{i:06d}") for i in range(max(1, round(most * share)))]
     return items[: max(1, round(len(items) * share))] if items else []

@@ -279,6 +279,7 @@ def gltf_motion(
     source: Source | None = None,
     clips_from: list[Path] | None = None,
     pose_at_random: bool = False,
+    use_clips: bool = True,
 ) -> Motion:
     """Return one motion of a model, its frames chosen over all its clips.
 
@@ -291,12 +292,13 @@ def gltf_motion(
         source: where it comes from.
         clips_from: further files whose clips move nodes of the same names.
         pose_at_random: turn the joints within 60 degrees where there is no clip.
+        use_clips: False takes the model as if it had none.
 
     Raises:
         ImportRefused: see `AnimatedModel` and `bake`; or there is no clip.
     """
     model = AnimatedModel(path)
-    clips = list(model.scene.clips)
+    clips = list(model.scene.clips) if use_clips else []
     for other in clips_from or []:
         scene = read_scene(other)
         clips += [clip for clip in (model.adopted(each, scene) for each in scene.clips) if clip is not None]

@@ -21,7 +21,7 @@ def chain(rng: Rng) -> Assembly:
     lump = rng.random() < 0.4
     proto = random_lump(rng, np.array([width, width, 1.0])) if lump else random_bar(rng, 1.0, width)
     taper = rng.uniform(0.85, 1.0)
-    a, at, heading, parent = Assembly(), np.zeros(3), Rotation.identity(), -1
+    a, at, heading, parent = Assembly(fleshy=True), np.zeros(3), Rotation.identity(), -1
     hang = rng.random() < 0.2
     forward = -Z if hang else X
     for i in range(n):
@@ -64,7 +64,7 @@ def iron_chain(rng: Rng) -> Assembly:
 
 def snake(rng: Rng) -> Assembly:
     """A snake of eight to eighteen round segments with a head, in gentle waves."""
-    a, n = Assembly(), int(rng.integers(8, 19))
+    a, n = Assembly(fleshy=True), int(rng.integers(8, 19))
     radius, step, wave = rng.uniform(0.1, 0.15), rng.uniform(0.24, 0.3), rng.uniform(0, 0.35)
     head = [limb((-0.02, 0, 0), (0.26, 0, 0.02), 1.05 * radius, 0.75 * radius, flat=1.35)]
     head += [
@@ -83,10 +83,9 @@ def snake(rng: Rng) -> Assembly:
 
 def fish(rng: Rng) -> Assembly:
     """A fish of three to seven slices that swim sideways, with tail and side fins."""
-    a, n = Assembly(), int(rng.integers(3, 8))
+    a, n = Assembly(fleshy=True), int(rng.integers(3, 8))
     length, tall, power = rng.uniform(1.4, 2.0), rng.uniform(0.35, 0.55), rng.uniform(0.45, 0.65)
-    edges = np.linspace(0, 0.92, n + 1)
-    edges[1] = max(edges[1], 0.25)
+    edges = np.concatenate(([0.0], np.linspace(0.25, 0.92, n)))
 
     def half(share: np.ndarray) -> np.ndarray:
         return 0.5 * tall * np.sin(np.pi * np.clip(share, 0.015, 1) ** 0.7) ** power + 0.03
@@ -94,7 +93,9 @@ def fish(rng: Rng) -> Assembly:
     parent = -1
     for i in range(n):
         share = np.linspace(edges[i], edges[i + 1], 6)
-        body = tube(np.column_stack((-length * share, np.zeros((6, 2)))), 0.97 * half(share), flat=0.55, sections=14)
+        body = tube(
+            np.column_stack((-length * share, np.zeros((6, 2)))), 0.97 * half(share), flat=0.55, sections=14, bulge=0.25
+        )
         at = np.array([-length * edges[i], 0, 0])
         parent = a.add([body], parent, *([Joint(Z, at, -0.45, 0.45)] if i else []))
         if i == 0:
@@ -115,7 +116,7 @@ def fish(rng: Rng) -> Assembly:
     )
     a.add(placed(upright(fin), tail), parent, Joint(Z, tail, -0.6, 0.6))
     for s in (-1, 1):
-        at = np.array([-0.22 * length, s * 0.48 * half(np.array([0.22]))[0], -0.08])
+        at = np.array([-0.13 * length, s * 0.48 * half(np.array([0.13]))[0], -0.08])
         fin = limb(at, at + vec(-0.2, s * 0.16, -0.06), 0.07, 0.03, flat=0.5)
         a.add(fin, 0, Joint(s * Z, at, -0.3, 0.4), Joint(X, at, -0.4, 0.4))
     return a
@@ -123,7 +124,7 @@ def fish(rng: Rng) -> Assembly:
 
 def caterpillar(rng: Rng) -> Assembly:
     """A caterpillar: five to ten balls in a row with stub feet, and feelers on the head."""
-    a, n = Assembly(), int(rng.integers(5, 11))
+    a, n = Assembly(fleshy=True), int(rng.integers(5, 11))
     radius, squeeze = rng.uniform(0.22, 0.28), rng.uniform(0.72, 0.92)
     skull = [icosphere(subdivisions=2, radius=1.15 * radius)]
     skull += [limb((0.1, s * 0.1, radius), (0.18, s * 0.17, radius + 0.24), 0.03, 0.05, sections=8) for s in (-1, 1)]
@@ -144,7 +145,7 @@ def caterpillar(rng: Rng) -> Assembly:
 
 def bird(rng: Rng) -> Assembly:
     """A bird with wings of two segments, a head on a neck, a tail and two legs."""
-    a = Assembly()
+    a = Assembly(fleshy=True)
     length, girth = rng.uniform(0.5, 0.7), rng.uniform(0.16, 0.22)
     hull = metaballs(
         np.array([[-0.5 * length, 0, 0.02]]),
@@ -190,7 +191,7 @@ def bird(rng: Rng) -> Assembly:
 
 def turtle(rng: Rng) -> Assembly:
     """A turtle: a domed shell, a head on a neck, four flippers or feet, and a tail."""
-    a = Assembly()
+    a = Assembly(fleshy=True)
     length, width, dome = rng.uniform(0.9, 1.2), rng.uniform(0.75, 0.95), rng.uniform(0.26, 0.42)
     angle = np.linspace(0, 0.5 * np.pi, 6)
     shell = lathe(
@@ -226,7 +227,7 @@ def turtle(rng: Rng) -> Assembly:
 
 def octopus(rng: Rng) -> Assembly:
     """An octopus: a round head and five to eight arms of two or three segments."""
-    a = Assembly()
+    a = Assembly(fleshy=True)
     arms = int(rng.integers(5, 9))
     segments = 3 if arms < 7 else 2
     size, droop = rng.uniform(0.3, 0.4), rng.uniform(0.1, 0.7)

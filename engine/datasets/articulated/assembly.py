@@ -54,10 +54,12 @@ class Joint:
 class Assembly:
     """Parts (each of one or several closed meshes), their parents (-1: the base) and joints.
 
-    ``fixed`` says whether the world holds the base; what is not fixed is also moved and turned as a whole.
+    ``fixed`` says whether the world holds the base; what is not fixed is also moved and turned as a whole. ``fleshy``
+    parts grow into their parents: a common skin joins them wherever they touch, not at the joint's axis alone.
     """
 
     fixed: bool = False
+    fleshy: bool = False
     parts: list[list[trimesh.Trimesh]] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     joints: list[list[Joint]] = field(default_factory=list)

@@ -13,7 +13,7 @@ from engine.datasets.shapes.solids import metaballs
 
 def creature(rng: Rng) -> Assembly:
     """A toy animal or insect: a body, a head and two to eight legs of one or two segments."""
-    a = Assembly()
+    a = Assembly(fleshy=True)
     extents = rng.uniform([0.7, 0.35, 0.3], [1.5, 0.8, 0.7])
     body = a.add([random_lump(rng, extents), icosphere(subdivisions=2).apply_scale(0.48 * extents)])
     if rng.random() < 0.8:
@@ -45,7 +45,7 @@ def _eyes(at: np.ndarray, apart: float, radius: float) -> list[trimesh.Trimesh]:
 
 def quadruped(rng: Rng) -> Assembly:
     """A dog, horse or lizard: trunk, neck and head, four legs of two segments, ears and a tail."""
-    a = Assembly()
+    a = Assembly(fleshy=True)
     length, girth, leg = rng.uniform(0.8, 1.3), rng.uniform(0.17, 0.28), rng.uniform(0.3, 0.75)
     trunk = metaballs(
         np.array([[-0.5 * length, 0, 0], [0, 0, -0.02]]),
@@ -112,7 +112,7 @@ def quadruped(rng: Rng) -> Assembly:
 
 def doll(rng: Rng) -> Assembly:
     """A person: pelvis, chest, head, arms and legs of three segments each."""
-    a = Assembly()
+    a = Assembly(fleshy=True)
     stout, shoulder = rng.uniform(0.8, 1.25), rng.uniform(0.19, 0.26)
     pelvis = a.add(limb((0, -0.07, 0), (0, 0.07, 0), 0.12 * stout))
     waist, top = np.array([0, 0, 0.1]), np.array([0, 0, 0.46])
@@ -147,7 +147,7 @@ def doll(rng: Rng) -> Assembly:
         hip = np.array([0, s * 0.1, -0.05])
         knee, ankle = hip + vec(0, s * 0.03, -0.4), hip + vec(0, s * 0.04, -0.78)
         thigh = a.add(limb(hip, knee, 0.085 * stout, 0.06 * stout), pelvis, Joint(Y, hip, -1.2, 0.5))
-        shin = a.add(limb(knee, ankle, 0.06 * stout, 0.045 * stout), thigh, Joint(Y, knee, 0.0, 1.5))
+        shin = a.add(limb(knee, ankle, 0.06 * stout, 0.045 * stout), thigh, Joint(Y, knee, -0.1, 1.5))
         a.add(limb(ankle - 0.02 * Z, ankle + vec(0.16, 0, -0.04), 0.05, 0.04), shin, Joint(Y, ankle, -0.4, 0.5))
     return a
 
@@ -161,7 +161,7 @@ def _leg(a: Assembly, body: int, points: list[np.ndarray], radii: list[float], j
 
 def insect(rng: Rng) -> Assembly:
     """An ant or beetle: head, thorax and abdomen, six legs of two segments, feelers or mandibles."""
-    a = Assembly()
+    a = Assembly(fleshy=True)
     size, waist = rng.uniform(0.16, 0.22), rng.uniform(0.28, 0.4)
     thorax = a.add(icosphere(subdivisions=2).apply_scale((1.6 * size, size, size)))
     back = np.array([-1.5 * size, 0, 0])
@@ -199,7 +199,7 @@ def insect(rng: Rng) -> Assembly:
 
 def spider(rng: Rng) -> Assembly:
     """A spider: two round body parts and eight bent legs."""
-    a = Assembly()
+    a = Assembly(fleshy=True)
     size, reach, rise = rng.uniform(0.2, 0.28), rng.uniform(0.45, 0.65), rng.uniform(0.2, 0.4)
     front = a.add(
         [
@@ -208,12 +208,12 @@ def spider(rng: Rng) -> Assembly:
         ]
     )
     back = np.array([-0.95 * size, 0, 0.05])
-    belly = placed(icosphere(subdivisions=2).apply_scale(size * rng.uniform([1.3, 1.2, 1.0], [1.8, 1.5, 1.3])), back)
-    belly = placed(belly, (-0.45 * float(belly.extents[0]), 0, 0.06))
+    belly = placed(icosphere(subdivisions=2).apply_scale(size * rng.uniform([1.2, 0.95, 0.9], [1.7, 1.2, 1.2])), back)
+    belly = placed(belly, (-0.47 * float(belly.extents[0]), 0, 0.14))
     a.add(belly, front, Joint(Y, back, -0.3, 0.4))
     for i in range(4):
         for s in (-1, 1):
-            angle = 0.9 - 0.6 * i
+            angle = 0.9 - 0.52 * i
             out = np.array([np.sin(angle), s * np.cos(angle), 0])
             hip = 0.8 * size * out
             knee, foot = hip + reach * out + rise * Z, hip + 1.9 * reach * out - (0.5 * size + 0.25) * Z
@@ -225,7 +225,7 @@ def spider(rng: Rng) -> Assembly:
 
 def crab(rng: Rng) -> Assembly:
     """A crab: a flat shell, six legs, and two arms that end in pincers."""
-    a = Assembly()
+    a = Assembly(fleshy=True)
     w, d, h = rng.uniform(0.9, 1.2), rng.uniform(0.6, 0.8), rng.uniform(0.26, 0.36)
     stalks = [limb((0.42 * d, s * 0.12, 0.05), (0.55 * d, s * 0.12, 0.24), 0.035, 0.05, sections=8) for s in (-1, 1)]
     shell = a.add([cushion((d, w, h), power=2.3, round_power=2.2), *stalks])
@@ -260,7 +260,7 @@ def crab(rng: Rng) -> Assembly:
 
 def scorpion(rng: Rng) -> Assembly:
     """A scorpion: a flat trunk, six legs, two claws and a tail of five segments with a sting."""
-    a = Assembly()
+    a = Assembly(fleshy=True)
     w = rng.uniform(0.3, 0.4)
     trunk = a.add([cushion((0.9, w, 0.2), power=2.6, round_power=2.2)])
     for s in (-1, 1):
@@ -294,7 +294,7 @@ def scorpion(rng: Rng) -> Assembly:
 
 def hand(rng: Rng) -> Assembly:
     """A hand: a flat palm on a fore-arm, four fingers of three phalanges and a thumb."""
-    a = Assembly()
+    a = Assembly(fleshy=True)
     stout = rng.uniform(0.85, 1.15)
     arm = a.add(limb((0, 0, -0.75), (0, 0, -0.08), 0.15 * stout, 0.13 * stout, sections=12))
     palm_mesh = placed(cushion((0.62, 0.26, 0.7), power=3, round_power=3), (0, 0, 0.3))
@@ -326,12 +326,12 @@ def hand(rng: Rng) -> Assembly:
 
 def gripper(rng: Rng) -> Assembly:
     """A palm with two to five fingers of one to three segments."""
-    a = Assembly()
+    a = Assembly(fleshy=True)
     palm = a.add([random_lump(rng, np.array([0.8, 0.35, 0.7])), limb((-0.36, 0, 0.3), (0.36, 0, 0.3), 0.1)])
     fingers, segments = int(rng.integers(2, 6)), int(rng.integers(1, 4))
     for i in range(fingers):
         at = np.array([0.8 * ((i + 0.5) / fingers - 0.5), 0, 0.36])
-        parent, width = palm, 0.45 / fingers + 0.03
+        parent, width = palm, 0.45 / fingers
         for j in range(segments):
             length = 0.45 * 0.85**j
             bar = along(random_bar(rng, 1.05 * length, width), at, at + length * Z)

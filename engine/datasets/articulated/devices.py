@@ -96,8 +96,9 @@ def angle_lamp(rng: Rng) -> Assembly:
         sections=24,
     )
     bulb = placed(icosphere(subdivisions=2, radius=0.075), (0, 0, -0.4 * tall))
-    pose = rng.uniform(-0.5, 0.1)
-    head = [placed(turned(m, Y, pose), neck) for m in (shade, bulb)]
+    pose = lean + fold - rng.uniform(1.3, 1.8)  # The shade keeps clear of the arm.
+    socket = limb((0, 0, -0.05), (0, 0, -0.4 * tall), 0.04, sections=8)
+    head = [placed(turned(m, Y, pose), neck) for m in (shade, bulb, socket)]
     a.add([*head, knuckle(neck, 0.06, 0.12)], upper, Joint(Y, neck, -0.7, 0.7))
     return a
 
@@ -122,19 +123,19 @@ def desk_fan(rng: Rng) -> Assembly:
     head = [motor, placed(icosphere(subdivisions=2, radius=0.065), at)]
     if rng.random() < 0.6:
         centre = at + vec(0, -0.2, 0.1)
-        for y, scale in ((0.06, 1.0), (-0.09, 1.0), (-0.13, 0.45)):
-            ring = turned(torus((radius + 0.04) * scale, 0.012, major_sections=28, minor_sections=6), X, np.pi / 2)
+        for y, scale in ((0.1, 1.0), (-0.12, 1.0), (-0.17, 0.45)):
+            ring = turned(torus((radius + 0.06) * scale, 0.012, major_sections=28, minor_sections=6), X, np.pi / 2)
             head.append(placed(ring, centre + vec(0, y, 0)))
         for t in np.linspace(0, 2 * np.pi, 8, endpoint=False):
             out = np.array([np.cos(t), 0, np.sin(t)])
-            rim = (radius + 0.04) * out
+            rim = (radius + 0.06) * out
             head.append(
                 tube(
                     [
-                        centre + 0.09 * Y + 0.08 * out,
-                        centre + 0.06 * Y + rim,
-                        centre - 0.09 * Y + rim,
-                        centre - 0.13 * Y + 0.45 * rim,
+                        centre + 0.12 * Y + 0.08 * out,
+                        centre + 0.1 * Y + rim,
+                        centre - 0.12 * Y + rim,
+                        centre - 0.17 * Y + 0.45 * rim,
                     ],
                     0.01,
                     sections=6,
@@ -147,7 +148,7 @@ def desk_fan(rng: Rng) -> Assembly:
     ]
     count = int(rng.integers(3, 6))
     for i in range(count):
-        blade = upright(plate(superellipse(0.62 * radius, radius - 0.05, 2.4, 16), 0.022))
+        blade = upright(plate(superellipse(0.55 * radius, radius - 0.08, 2.4, 16), 0.022))
         blade = turned(turned(placed(blade, (0, 0, 0.5 * radius)), Z, 0.4), Y, 2 * np.pi * i / count)
         blades.append(placed(blade, hub))
     a.add(blades, tilting, Joint(Y, hub, -1.3, 1.3))

@@ -45,11 +45,11 @@ def toilet(rng: Rng) -> Assembly:
         limb((s * 0.1, 0.4 * deep - 0.02, height + 0.022), (s * 0.1, back - 0.05, height + 0.02), 0.022)
         for s in (-1, 1)
     ]
-    a.add([seat, *lugs], base, Joint(-X, hinge, 0.0, 1.6))
+    a.add([seat, *lugs], base, Joint(-X, hinge, 0.0, 1.45))
     cover = placed(plate(1.1 * oval, 0.03), (0, -0.02, height + 0.06))
     strap = limb((0, 0.4 * deep, height + 0.06), (0, back - 0.05, height + 0.03), 0.025, flat=2.0)
     pin = limb((-0.06, back - 0.05, height + 0.02), (0.06, back - 0.05, height + 0.02), 0.022)
-    a.add([cover, strap, pin], base, Joint(-X, hinge, 0.0, 1.72))
+    a.add([cover, strap, pin], base, Joint(-X, hinge, 0.0, 1.78))
     if rng.random() < 0.6:
         at = np.array([0.32 * wide, back - 0.01, height + 0.28])
         a.add(limb(at, at + vec(-0.12, -0.02, 0), 0.022), base, Joint(-Y, at, -0.7, 0.0))

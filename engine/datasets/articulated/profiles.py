@@ -55,17 +55,23 @@ def loft(rings: Float[np.ndarray, "k s 3"]) -> trimesh.Trimesh:
 
 
 def tube(
-    path: Points, radii: float | Sequence[float] | Float[np.ndarray, " k"], *, sections: int = 10, flat: float = 1.0
+    path: Points,
+    radii: float | Sequence[float] | Float[np.ndarray, " k"],
+    *,
+    sections: int = 10,
+    flat: float = 1.0,
+    bulge: float = 1.0,
 ) -> trimesh.Trimesh:
     """Return a tube with round ends along a path, its radius given for each of the points.
 
-    ``flat`` scales the second direction of the cross-section, which is level where the path is not vertical.
+    ``flat`` scales the second direction of the cross-section, which is level where the path is not vertical; the ends
+    stand out by ``bulge`` radii.
     """
     line, radius = np.asarray(path, dtype=float), np.broadcast_to(np.asarray(radii, dtype=float), (len(path),))
     tangents = _unit(np.gradient(line, axis=0))
     angles = np.deg2rad([75.0, 40.0])
-    start = [(line[0] - np.sin(t) * radius[0] * tangents[0], np.cos(t) * radius[0]) for t in angles]
-    end = [(line[-1] + np.sin(t) * radius[-1] * tangents[-1], np.cos(t) * radius[-1]) for t in angles[::-1]]
+    start = [(line[0] - bulge * np.sin(t) * radius[0] * tangents[0], np.cos(t) * radius[0]) for t in angles]
+    end = [(line[-1] + bulge * np.sin(t) * radius[-1] * tangents[-1], np.cos(t) * radius[-1]) for t in angles[::-1]]
     centres = np.stack([c for c, _ in start] + [*line] + [c for c, _ in end])
     widths = np.array([r for _, r in start] + [*radius] + [r for _, r in end])
     tangents = np.concatenate((tangents[[0, 0]], tangents, tangents[[-1, -1]]))

@@ -163,7 +163,7 @@ def stapler(rng: Rng) -> Assembly:
     pin = np.array([0.06, 0, 0.8 * high])
     tray = placed(rounded_box(np.array([length - 0.1, 0.7 * wide, 0.11]), 0.02), (0.5 * length - 0.02, 0, 0.8 * high))
     axle = limb(pin - 0.5 * wide * Y, pin + 0.5 * wide * Y, 0.04)
-    a.add([tray, axle], base, Joint(-Y, pin, -0.06, 0.5))
+    a.add([tray, axle], base, Joint(-Y, pin, 0.0, 0.5))
     share = np.linspace(0, 1, 8)
     rise = 0.8 * high + 0.16 + 0.07 * np.sin(np.pi * share)
     arm = tube(
@@ -206,15 +206,15 @@ def clothes_peg(rng: Rng) -> Assembly:
 
 
 def pocket_knife(rng: Rng) -> Assembly:
-    """A pocket knife: a rounded handle with two to five blades and tools that fold out of it."""
+    """A pocket knife: a rounded handle with two to four blades and tools that fold out of it."""
     a = Assembly()
     length, wide = rng.uniform(1.0, 1.3), rng.uniform(0.24, 0.3)
-    count = int(rng.integers(2, 6))
-    layer = rng.uniform(0.035, 0.05)
+    count = int(rng.integers(2, 5))
+    layer = rng.uniform(0.06, 0.085)
     total = layer * (count + 1)
     scale = superellipse(length, wide, 4, 24)
     plates = [placed(plate(scale, 0.05, layers=1), (0, 0, s * (0.5 * total + 0.02))) for s in (-1, 1)]
-    pins = [placed(cylinder(0.035, total + 0.08, sections=10), (s * (0.5 * length - 0.1), 0, 0)) for s in (-1, 1)]
+    pins = [placed(cylinder(0.06, total + 0.08, sections=10), (s * (0.5 * length - 0.1), 0, 0)) for s in (-1, 1)]
     back = placed(box((0.8 * length, 0.05, total + 0.02)), (0, -0.4 * wide, 0))
     base = a.add([*plates, *pins, back])
     for i in range(count):
@@ -235,7 +235,7 @@ def pocket_knife(rng: Rng) -> Assembly:
         if end > 0:
             mesh = turned(mesh, Y, np.pi)
             mesh = placed(mesh, (0, 0, 2 * z))
-        a.add(placed(mesh, pivot), base, Joint(-end * Z, pivot, -rng.uniform(2.3, 2.6), 0.0))
+        a.add(placed(mesh, pivot), base, Joint(-end * Z, pivot, -rng.uniform(2.3, 2.6) + 0.55 * (i // 2), 0.0))
     return a
 
 

@@ -63,9 +63,9 @@ def carousel(rng: Rng) -> Assembly:
 
 
 def piano(rng: Rng) -> Assembly:
-    """A toy piano: a rounded case, eight to fourteen keys on hinges, and a lid."""
+    """A toy piano: a rounded case, six to eleven keys on hinges, and a lid."""
     a = Assembly(fixed=True)
-    keys, key, length = int(rng.integers(8, 15)), 0.13, rng.uniform(0.45, 0.6)
+    keys, key, length = int(rng.integers(6, 12)), 0.16, rng.uniform(0.45, 0.6)
     w = key * keys + 0.24
     case = [
         placed(rounded_box(np.array([w, 0.5, 0.5]), 0.05), (0, 0.25, 0.2)),

@@ -78,14 +78,14 @@ def toy_car(rng: Rng) -> Assembly:
     )
     axle = 0.31 * length
     shafts = [
-        limb((s * axle, -0.5 * width - 0.02, radius), (s * axle, 0.5 * width + 0.02, radius), 0.05, sections=8)
+        limb((s * axle, -0.5 * width - 0.08, radius), (s * axle, 0.5 * width + 0.08, radius), 0.05, sections=8)
         for s in (-1, 1)
     ]
     base = a.add([body, cabin, *shafts])
     state = rng.integers(2**31)
     for x in (-axle, axle):
         for side in (-1, 1):
-            at = np.array([x, side * (0.5 * width + 0.04), radius])
+            at = np.array([x, side * (0.5 * width + 0.11), radius])
             a.add(_wheel(np.random.default_rng(state), at, radius, 0.15), base, Joint(Y, at, -1.3, 1.3))
     z = radius + 0.2
     for side in (-1, 1):
@@ -106,19 +106,19 @@ def toy_car(rng: Rng) -> Assembly:
 def bicycle(rng: Rng) -> Assembly:
     """A bicycle: two wheels, the fork steers the front one, and cranks with pedals turn."""
     a = Assembly()
-    radius, base_length, rod = rng.uniform(0.32, 0.4), rng.uniform(1.0, 1.2), 0.028
-    rear, bottom = np.array([-0.42 * base_length, 0, radius]), np.array([0, 0, 0.8 * radius])
-    seat, head = np.array([-0.14 * base_length, 0, radius + 0.45]), np.array([0.36 * base_length, 0, radius + 0.45])
+    radius, base_length, rod = rng.uniform(0.25, 0.31), rng.uniform(1.0, 1.2), 0.028
+    rear, bottom = np.array([-0.42 * base_length, 0, radius]), np.array([0, 0, 1.0 * radius])
+    seat, head = np.array([-0.14 * base_length, 0, radius + 0.5]), np.array([0.36 * base_length, 0, radius + 0.52])
     front = np.array([0.58 * base_length, 0, radius])
     column = (head - front) / np.linalg.norm(head - front)
-    neck = head - 0.12 * column
+    neck = head - 0.06 * column
     meshes = [limb(p, q, rod, sections=8) for p, q in ((bottom, seat), (bottom, neck), (seat, head - 0.03 * column))]
-    meshes += [limb(p + s * 0.06 * Y, rear + s * 0.06 * Y, 0.018, sections=8) for p in (bottom, seat) for s in (-1, 1)]
+    meshes += [limb(p + s * 0.06 * Y, rear + s * 0.09 * Y, 0.018, sections=8) for p in (bottom, seat) for s in (-1, 1)]
     meshes += [
-        limb(neck - 0.04 * column, head, 0.045, sections=10),
+        limb(neck - 0.02 * column, head, 0.045, sections=10),
         limb(seat, seat + vec(-0.03, 0, 0.12), 0.02),
         limb(bottom - 0.08 * Y, bottom + 0.08 * Y, 0.045),
-        limb(rear - 0.09 * Y, rear + 0.09 * Y, 0.025),
+        limb(rear - 0.11 * Y, rear + 0.11 * Y, 0.025),
         limb(seat - 0.07 * Y, seat + 0.07 * Y, 0.03, sections=8),
         placed(cushion((0.26, 0.15, 0.07), power=2.2), seat + vec(-0.03, 0, 0.14)),
     ]
@@ -126,8 +126,8 @@ def bicycle(rng: Rng) -> Assembly:
     state = rng.integers(2**31)
     a.add(_wheel(np.random.default_rng(state), rear, radius, 0.08), frame, Joint(Y, rear, -1.3, 1.3))
     grip = head + 0.14 * column
-    fork = [limb(grip, head - 0.15 * column, 0.03, sections=8), limb(front - 0.09 * Y, front + 0.09 * Y, 0.02)]
-    fork += [limb(head - 0.13 * column, front + s * 0.06 * Y, 0.02, sections=8) for s in (-1, 1)]
+    fork = [limb(grip, head - 0.2 * column, 0.03, sections=8), limb(front - 0.11 * Y, front + 0.11 * Y, 0.02)]
+    fork += [limb(head - 0.2 * column + s * 0.07 * Y, front + s * 0.09 * Y, 0.02, sections=8) for s in (-1, 1)]
     fork.append(
         tube(
             [
@@ -141,7 +141,7 @@ def bicycle(rng: Rng) -> Assembly:
             sections=8,
         )
     )
-    fork += [limb(head - 0.13 * column - 0.06 * Y, head - 0.13 * column + 0.06 * Y, 0.03, sections=8)]
+    fork += [limb(head - 0.2 * column - 0.07 * Y, head - 0.2 * column + 0.07 * Y, 0.03, sections=8)]
     steering = a.add(fork, frame, Joint(column, head, -0.7, 0.7))
     a.add(_wheel(np.random.default_rng(state), front, radius, 0.08), steering, Joint(Y, front, -1.3, 1.3))
     arm = 0.17
@@ -197,17 +197,15 @@ def train(rng: Rng) -> Assembly:
         parent = a.add(meshes, parent, *joints)
         for dx in ends:
             at = np.array([x + dx, 0, radius])
-            pair = [limb(at - 0.46 * width * Y, at + 0.46 * width * Y, 0.045, sections=8)]
+            pair = [limb(at - (0.5 * width + 0.05) * Y, at + (0.5 * width + 0.05) * Y, 0.045, sections=8)]
             for s in (-1, 1):
                 disc = turned(
                     lathe([(0, -0.03), (radius, -0.03), (0.9 * radius, 0.03), (0, 0.03)], sections=16),
                     X,
                     -s * np.pi / 2,
                 )
-                pair.append(placed(disc, at + s * 0.44 * width * Y))
-                pair.append(
-                    placed(icosphere(subdivisions=0, radius=0.03), at + vec(0.08, s * (0.44 * width + 0.03), 0))
-                )
+                pair.append(placed(disc, at + s * (0.5 * width + 0.06) * Y))
+                pair.append(placed(icosphere(subdivisions=0, radius=0.03), at + vec(0.08, s * (0.5 * width + 0.09), 0)))
             a.add(pair, parent, Joint(Y, at, -1.3, 1.3))
     return a
 

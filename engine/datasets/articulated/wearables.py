@@ -6,7 +6,7 @@ import numpy as np
 
 from engine.datasets.articulated.assembly import MAX_TURN, Assembly, Joint, X, Y, Z
 from engine.datasets.articulated.profiles import arc, cushion, lathe, limb, loop, superellipse, tube, upright, vec
-from engine.datasets.shapes.primitives import Rng, box, cylinder, icosphere, placed, rounded_box, torus, turned
+from engine.datasets.shapes.primitives import Rng, box, cylinder, placed, rounded_box, torus, turned
 
 
 def clamshell(rng: Rng) -> Assembly:
@@ -35,10 +35,10 @@ def clamshell(rng: Rng) -> Assembly:
 
 
 def book(rng: Rng) -> Assembly:
-    """A book with a spine, two covers and some stiff leaves that turn one after the other."""
+    """A book with a spine, two covers and two or three stiff leaves that turn one after the other."""
     a = Assembly()
     w, h = rng.uniform(0.6, 0.9), rng.uniform(0.8, 1.2)
-    leaves, sheet = int(rng.integers(2, 7)), rng.uniform(0.02, 0.04)
+    leaves, sheet = int(rng.integers(2, 4)), rng.uniform(0.06, 0.09)
     thick = sheet * leaves + 0.07
     base = a.add(
         [
@@ -49,10 +49,10 @@ def book(rng: Rng) -> Assembly:
     for i in range(leaves):
         z = -0.5 * thick + 0.035 + sheet * (i + 0.5)
         leaf = placed(rounded_box(np.array([w - 0.04, h - 0.06, 0.7 * sheet]), 0.2 * sheet), (0.5 * w - 0.02, 0, z))
-        limit = 0.5 + 1.6 * (i + 1) / (leaves + 1)
+        limit = 2.5 * (i + 0.7) / (leaves + 0.7)
         a.add(leaf, base, Joint(-Y, np.array([0.0, 0, z]), 0.0, limit))
     cover = placed(box((w, h, 0.03)), (0.5 * w, 0, 0.5 * thick))
-    a.add(cover, base, Joint(-Y, np.array([0.0, 0, 0.5 * thick]), 0.0, 2.4))
+    a.add(cover, base, Joint(-Y, np.array([0.0, 0, 0.5 * thick]), 0.0, 2.6))
     return a
 
 
@@ -119,11 +119,12 @@ def watch(rng: Rng) -> Assembly:
         ],
         sections=24,
     )
-    case = a.add([face, crown, *lugs])
+    post = limb((0, 0, 0), (0, 0, 0.19), 0.03, sections=8)
+    case = a.add([face, crown, post, *lugs])
     length, power = rng.uniform(0.2, 0.26), float(rng.uniform(2.5, 6))
-    hand = np.array([0, 0, 0.075])
-    for reach, wide in ((0.5 * radius, 0.03), (0.75 * radius, 0.02)):
-        bar = limb(hand, hand + reach * (Y if wide > 0.025 else X), wide, 0.4 * wide, sections=6)
+    for reach, height, towards in ((0.5 * radius, 0.125, Y), (0.75 * radius, 0.185, X)):
+        hand = height * Z
+        bar = limb(hand, hand + reach * towards, 0.022, 0.012, sections=6)
         a.add(bar, case, Joint(-Z, hand, -1.25, 1.25))
     for side in (-1, 1):
         parent, y = case, radius + 0.02
@@ -140,10 +141,10 @@ def bracelet(rng: Rng) -> Assembly:
     a = Assembly()
     n, radius = int(rng.integers(2, 7)), rng.uniform(0.5, 0.7)
     thick, flat = rng.uniform(0.05, 0.09), rng.uniform(1.0, 2.0)
-    step = (2 * np.pi - 0.15) / n
+    step = (2 * np.pi - 0.5) / n
     parent, order = -1, np.arange(n)
     for i in order:
-        start = 0.075 + i * step
+        start = 0.25 + i * step
         piece = tube(arc((0, 0, 0), radius * X, radius * Y, start + 0.03, start + step - 0.03, 8), thick, sections=8)
         piece.vertices[:, 2] *= flat
         at = radius * np.array([np.cos(start), np.sin(start), 0])
@@ -209,11 +210,11 @@ def padlock(rng: Rng) -> Assembly:
         ),
         0.065,
     )
-    a.add(bow, base, Joint(Z, np.array([-leg, 0, 0]), -1.3, 1.3))
+    a.add(bow, base, Joint(float(rng.choice([-1, 1])) * Z, np.array([-leg, 0, 0]), 0.0, rng.uniform(1.2, 2.4)))
     at = np.array([0, -0.5 * t, 0.0])
     flap = [
-        placed(turned(cushion((0.16, 0.3, 0.05), power=2.2), X, np.pi / 2), at + vec(0, -0.01, -0.1)),
-        placed(icosphere(subdivisions=1, radius=0.045), at),
+        placed(turned(cushion((0.16, 0.3, 0.05), power=2.2), X, np.pi / 2), at + vec(0, -0.1, -0.08)),
+        limb(at, at - 0.1 * Y, 0.05),
     ]
     a.add(flap, base, Joint(Y, at, -1.2, 1.2))
     return a

@@ -84,8 +84,11 @@ def import_motions(paths: Iterable[Path], output: Path, *, seed: int = 0, split:
             continue
         name = f"import-{stem}".replace(".", "_")
         for part, motions in sampled.items():
+            shard = output / part / f"{name}.tar"
             if motions:
-                write_shard(motions, output / part / f"{name}.tar")
+                write_shard(motions, shard)
+            else:
+                shard.unlink(missing_ok=True)
         line = {
             "job": name,
             "maker": "import",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.spatial import cKDTree
 
 
@@ -45,8 +45,8 @@ def buried_share(
 ) -> float:
     """Return the share of the probed vertices that lie inside a closed piece other than their own.
 
-    Inside is where the winding number of the other pieces is over a half (solid angles after Van Oosterom and
-    Strackee 1983); an open piece has no inside.
+    Inside is where the winding number of another piece is over a half (solid angles after Van Oosterom and Strackee
+    1983); an open piece has no inside.
     """
     owner = component[faces[:, 0]]
     count = int(component.max()) + 1
@@ -59,17 +59,19 @@ def buried_share(
     x = points[probes]
     within = ((x[:, None] > low) & (x[:, None] < high)).all(-1)
     within[np.arange(len(probes)), component[probes]] = False
-    asked = np.flatnonzero(within.any(1))
-    if not len(asked):
-        return 0.0
-    used = np.isin(owner, np.flatnonzero(within.any(0)))
-    corners, owner = points[faces[used]].astype(np.float32), owner[used]
-    offset = corners[None] - x[asked].astype(np.float32)[:, None, None]
+    buried = np.zeros(len(probes), dtype=bool)
+    for piece in np.flatnonzero(within.any(0)):
+        asked = np.flatnonzero(within[:, piece] & ~buried)
+        buried[asked] = _is_inside(x[asked], points[faces[owner == piece]])
+    return float(buried.mean())
+
+
+def _is_inside(x: Float[np.ndarray, "p 3"], triangles: Float[np.ndarray, "m 3 3"]) -> Bool[np.ndarray, " p"]:
+    """Return where the winding number of the triangles is over a half."""
+    offset = triangles.astype(np.float32)[None] - x.astype(np.float32)[:, None, None]
     a, b, c = offset[:, :, 0], offset[:, :, 1], offset[:, :, 2]
     la, lb, lc = (np.sqrt(np.einsum("pmd,pmd->pm", v, v)) for v in (a, b, c))
     volume = np.einsum("pmd,pmd->pm", a, np.cross(b, c))
     below = la * lb * lc + np.einsum("pmd,pmd->pm", a, b) * lc
     below += np.einsum("pmd,pmd->pm", b, c) * la + np.einsum("pmd,pmd->pm", c, a) * lb
-    angle = 2.0 * np.arctan2(volume, below)
-    angle[owner[None] == component[probes[asked]][:, None]] = 0.0
-    return float((np.abs(angle.sum(1)) > 2.0 * np.pi).sum() / len(probes))
+    return np.abs(np.arctan2(volume, below).sum(1)) > np.pi

@@ -25,8 +25,8 @@ from engine.datasets.simulated.particle_surface import carrier_of, check_sound, 
 
 Arrays = tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "m 3"]]
 
-# A plate that sticks holds until this tension [Pa] is reached: never, until it lets go.
-ADHESION = 1e6
+# A plate that sticks holds up to this tension [Pa]: one that never let go would draw spikes out of a narrow contact.
+ADHESION = 2e4
 DENSITY = 1000.0
 MOST_VERTICES = 20_000
 # A shape that changed by less than this part of its size is no example of a soft one.
@@ -85,7 +85,7 @@ def continuum(
     source: Source | None = None,
     material: Material | None = None,
     load: Load | None = None,
-    particles: int = 1200,
+    particles: int = 1000,
 ) -> Motion:
     """Simulate one solid under one load and return its most different shapes, in the order of time.
 
@@ -120,7 +120,7 @@ def continuum(
     grains, spacing = fill_with_particles(rest, faces, particles, rng)
     bagged = material is Material.SAND_BAG
     carrier = carrier_of(rest, faces, grains, spacing, count=24 if bagged else 12, smoothings=8 if bagged else 3)
-    tool = _draw_tool(load, material, float(rest[:, 2].max()), rng)
+    tool = _draw_tool(load, material, rest, rng)
     states = simulate(grains, spacing, draw_material(material, rng), tool)
     if not np.isfinite(states).all() or np.abs(states - states.mean(1, keepdims=True)).max() > 5.0:
         raise ValueError(f"{material} {load}: the particles flew apart")
@@ -180,9 +180,9 @@ def draw_material(material: Material, rng: Rng) -> dict[str, float]:
     }
 
 
-def _draw_tool(load: Load, material: Material, height: float, rng: Rng) -> Tool:
-    """Draw a load on an object of the given height [m] that stands on the ground."""
-    still = np.zeros(3)
+def _draw_tool(load: Load, material: Material, vertices: Float[np.ndarray, "n 3"], rng: Rng) -> Tool:
+    """Draw a load on an object [m] that stands on the ground."""
+    still, height = np.zeros(3), float(vertices[:, 2].max())
     if load is Load.DROPPED:
         fall = rng.uniform(0.3, 1.0) if material is Material.JELLY else rng.uniform(1.0, 3.0)
         velocity = np.array([*rng.normal(0, 0.6, 2), -np.sqrt(2 * 9.81 * fall)])
@@ -194,13 +194,16 @@ def _draw_tool(load: Load, material: Material, height: float, rng: Rng) -> Tool:
         return Tool(0.0, lambda _: away, friction, velocity, spin, 0.75, time_step=0.0075, steps=1)
     if load is Load.PRESSED and rng.random() < 0.5:
         ball = float(rng.uniform(0.2, 0.45))
-        side = rng.normal(0, 0.1, 2)
-        depth = height * rng.uniform(0.35, 0.6)
-        keys = np.array([[*side, height + ball], [*side, height + ball - depth]])
+        aim = vertices[int(rng.integers(len(vertices))), :2]
+        under = np.linalg.norm(vertices[:, :2] - aim, axis=1) < 0.6 * ball
+        top = float(vertices[under, 2].max())
+        depth = top * rng.uniform(0.4, 0.7)
+        # It starts above the highest point, so that it comes down on the object wherever it is let down.
+        keys = np.array([[*aim, height + ball], [*aim, top + ball - depth]])
         times = [0.0, 0.5]
     else:
         ball = 0.0
-        depth = height * (rng.uniform(0.1, 0.25) if load is Load.SHEARED else rng.uniform(0.3, 0.6))
+        depth = height * (rng.uniform(0.2, 0.35) if load is Load.SHEARED else rng.uniform(0.35, 0.65))
         keys = np.array([[0.0, 0.0, height], [0.0, 0.0, height - depth]])
         times = [0.0, 0.3 if load is Load.SHEARED else 0.5]
         if load is Load.SHEARED:

@@ -13,7 +13,7 @@ from engine.datasets.shapes.primitives import Rng
 from engine.geometry.modes import polar_rotation
 
 # Edges longer than these multiples of their length at rest: one that is torn, and the stretch of one in a thousand.
-LARGEST_STRETCH, LARGEST_COMMON_STRETCH = 8.0, 4.0
+LARGEST_STRETCH, LARGEST_COMMON_STRETCH = 6.0, 3.5
 # Vertices whose particles were turned inside out, as a part of all.
 MOST_INSIDE_OUT = 0.02
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
 from engine.datasets.articulated.assembly import Assembly, Joint, X, Y, Z
@@ -87,7 +88,7 @@ def fish(rng: Rng) -> Assembly:
     length, tall, power = rng.uniform(1.4, 2.0), rng.uniform(0.35, 0.55), rng.uniform(0.45, 0.65)
     edges = np.concatenate(([0.0], np.linspace(0.25, 0.92, n)))
 
-    def half(share: np.ndarray) -> np.ndarray:
+    def half(share: Float[np.ndarray, " k"]) -> Float[np.ndarray, " k"]:
         return 0.5 * tall * np.sin(np.pi * np.clip(share, 0.015, 1) ** 0.7) ** power + 0.03
 
     parent = -1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import trimesh
+from jaxtyping import Float
 
 from engine.datasets.articulated.assembly import Assembly, Joint, X, Y, Z
 from engine.datasets.articulated.profiles import arc, cushion, limb, tube, vec
@@ -39,7 +40,7 @@ def creature(rng: Rng) -> Assembly:
     return a
 
 
-def _eyes(at: np.ndarray, apart: float, radius: float) -> list[trimesh.Trimesh]:
+def _eyes(at: Float[np.ndarray, "3"], apart: float, radius: float) -> list[trimesh.Trimesh]:
     return [placed(icosphere(subdivisions=1, radius=radius), at + s * apart * Y) for s in (-1, 1)]
 
 
@@ -137,7 +138,7 @@ def doll(rng: Rng) -> Assembly:
         upper = a.add(
             limb(at, elbow, 0.06 * stout, 0.05 * stout),
             torso,
-            Joint(X, at, *sorted((-s * 0.5, s * 0.8))),
+            Joint(X, at, *((-0.5, 0.8) if s > 0 else (-0.8, 0.5))),
             Joint(Y, at, -0.9, 0.9),
         )
         lower = a.add(
@@ -152,7 +153,9 @@ def doll(rng: Rng) -> Assembly:
     return a
 
 
-def _leg(a: Assembly, body: int, points: list[np.ndarray], radii: list[float], joints: list[list[Joint]]) -> None:
+def _leg(
+    a: Assembly, body: int, points: list[Float[np.ndarray, "3"]], radii: list[float], joints: list[list[Joint]]
+) -> None:
     """Add a leg of as many segments as there are steps between the points."""
     parent = body
     for i, own in enumerate(joints):

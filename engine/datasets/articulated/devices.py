@@ -180,7 +180,7 @@ def joystick(rng: Rng) -> Assembly:
     )
     stick = a.add(grip, base, Joint(Y, at, -0.45, 0.45), Joint(X, at, -0.45, 0.45))
     top = at + vec(0.06, 0, 0.85 * tall)
-    a.add(limb(top, top + vec(0.1, 0, -0.12), 0.035), stick, Joint(Y, top, -0.1, 0.4))
+    a.add(limb(top, top + vec(0.1, 0, -0.12), 0.035), stick, Joint(Y, top, -0.1, 0.15))
     if rng.random() < 0.7:
         root = np.array([0.25, 0.38, 0.1])
         a.add(

@@ -70,7 +70,6 @@ FAMILIES: dict[str, Family] = {
             furniture.porch_swing,
             furniture.folding_chair,
             tools.adjustable_spanner,
-            tools.stapler,
             tools.pocket_knife,
             devices.switch_panel,
             vehicles.toy_car,
@@ -85,6 +84,7 @@ FAMILIES: dict[str, Family] = {
         (
             furniture.office_chair,
             tools.clamp,
+            tools.stapler,
             devices.lamp,
             devices.angle_lamp,
             devices.desk_fan,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import trimesh
+from jaxtyping import Float
 
 from engine.datasets.articulated.assembly import Assembly, Joint, X, Y, Z
 from engine.datasets.articulated.profiles import cushion, lathe, limb, loop, plate, superellipse, tube, upright, vec
@@ -45,11 +46,11 @@ def toilet(rng: Rng) -> Assembly:
         limb((s * 0.1, 0.4 * deep - 0.02, height + 0.022), (s * 0.1, back - 0.05, height + 0.02), 0.022)
         for s in (-1, 1)
     ]
-    a.add([seat, *lugs], base, Joint(-X, hinge, 0.0, 1.45))
+    a.add([seat, *lugs], base, Joint(-X, hinge, 0.0, 1.25))
     cover = placed(plate(1.1 * oval, 0.03), (0, -0.02, height + 0.06))
     strap = limb((0, 0.4 * deep, height + 0.06), (0, back - 0.05, height + 0.03), 0.025, flat=2.0)
     pin = limb((-0.06, back - 0.05, height + 0.02), (0.06, back - 0.05, height + 0.02), 0.022)
-    a.add([cover, strap, pin], base, Joint(-X, hinge, 0.0, 1.78))
+    a.add([cover, strap, pin], base, Joint(-X, hinge, 0.0, 1.5))
     if rng.random() < 0.6:
         at = np.array([0.32 * wide, back - 0.01, height + 0.28])
         a.add(limb(at, at + vec(-0.12, -0.02, 0), 0.022), base, Joint(-Y, at, -0.7, 0.0))
@@ -106,7 +107,7 @@ def folding_chair(rng: Rng) -> Assembly:
     pivot = np.array([0, 0, cross])
     length = tall / np.cos(lean)
 
-    def bow(inset: float, direction: np.ndarray, low: float, high: float) -> trimesh.Trimesh:
+    def bow(inset: float, direction: Float[np.ndarray, "3"], low: float, high: float) -> trimesh.Trimesh:
         x = 0.5 * width - inset
         path = [
             pivot + low * direction - x * X,
@@ -121,7 +122,7 @@ def folding_chair(rng: Rng) -> Assembly:
     back = placed(turned(upright(cushion((width, 0.2, 0.04), power=5)), X, -lean), pivot + (length - cross - 0.16) * up)
     frame = a.add(
         [
-            bow(0, up, -cross / np.cos(lean), length - cross),
+            bow(0.0, up, -cross / np.cos(lean), length - cross),
             back,
             *[limb(pivot + s * (0.5 * width) * X, pivot + s * (0.5 * width - 0.06) * X, 0.022) for s in (-1, 1)],
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import trimesh
+from jaxtyping import Float
 
 from engine.datasets.articulated.assembly import Assembly, Joint, X, Y, Z
 from engine.datasets.articulated.profiles import (
@@ -28,7 +29,7 @@ from engine.datasets.shapes.primitives import (
 )
 
 
-def knuckle(at: np.ndarray, radius: float, width: float) -> trimesh.Trimesh:
+def knuckle(at: Float[np.ndarray, "3"], radius: float, width: float) -> trimesh.Trimesh:
     """Return a round joint housing about Y."""
     return placed(
         turned(
@@ -103,7 +104,7 @@ def excavator(rng: Rng) -> Assembly:
     return a
 
 
-def _area(outline: np.ndarray) -> float:
+def _area(outline: Float[np.ndarray, "k 2"]) -> float:
     x, y = outline.T
     return 0.5 * float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))
 

@@ -13,7 +13,7 @@ import numpy as np
 import trimesh
 from jaxtyping import Bool, Float, Int
 from scipy.ndimage import binary_dilation
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from engine.datasets.shapes.primitives import Rng
 
@@ -36,7 +36,7 @@ class Surface:
     triangles: Float[np.ndarray, "m 3 3"]
     points: Float[np.ndarray, "s 3"]
     triangle_of: Int[np.ndarray, " s"]
-    tree: cKDTree
+    tree: KDTree
     radius: float
     swell: Float[np.ndarray, " m"]
 
@@ -70,7 +70,7 @@ def surface_of_part(meshes: Sequence[trimesh.Trimesh], rng: Rng, *, pitch: float
     points = np.concatenate((a + u[:, None] * (b - a) + v[:, None] * (c - a), triangles.mean(1)))
     chosen = np.concatenate((chosen, np.arange(len(triangles))))
     volume = abs(float(sum(mesh.volume for mesh in meshes)))
-    return Surface(triangles, points, chosen, cKDTree(points), 2 * volume / float(areas.sum()), swell)
+    return Surface(triangles, points, chosen, KDTree(points), 2 * volume / float(areas.sum()), swell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +93,10 @@ def signed_distance(surface: Surface, grid: Grid) -> Float[np.ndarray, "x y z"]:
     field = np.where(inside, -far, far)
     near = np.zeros(grid.shape, dtype=bool)
     near[tuple(np.rint((surface.points - grid.low) / grid.pitch).astype(int).T)] = True
-    near = binary_dilation(near, np.ones((3, 3, 3), dtype=bool), iterations=BAND)
-    cells = np.argwhere(near)
+    cells = np.argwhere(binary_dilation(near, np.ones((3, 3, 3), dtype=bool), iterations=BAND))
     distance, swell = surface.distance(grid.points(cells))
-    field[near] = np.clip(np.where(inside[near], -distance, distance) - swell, -far, far)
+    place = tuple(cells.T)
+    field[place] = np.clip(np.where(inside[place], -distance, distance) - swell, -far, far)
     return field
 
 

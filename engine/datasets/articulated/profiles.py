@@ -11,16 +11,17 @@ from manifold3d import triangulate
 
 from engine.datasets.shapes.primitives import Vector
 
+Number = float | int  # Literals in the makers are often whole.
 Points = Float[np.ndarray, "k 3"] | Sequence[Vector]
 Outline = Float[np.ndarray, "k 2"]
 
 
-def vec(x: float, y: float, z: float) -> Float[np.ndarray, "3"]:
+def vec(x: Number, y: Number, z: Number) -> Float[np.ndarray, "3"]:
     """Return a point or a step."""
     return np.array([x, y, z], dtype=float)
 
 
-def lathe(profile: Outline | Sequence[tuple[float, float]], *, sections: int = 20) -> trimesh.Trimesh:
+def lathe(profile: Outline | Sequence[tuple[Number, Number]], *, sections: int = 20) -> trimesh.Trimesh:
     """Return the surface of revolution about Z of a profile of (radius, height) pairs, shape (k, 2).
 
     A profile that begins and ends on the axis gives a solid; any other is closed into a ring.
@@ -38,7 +39,7 @@ def lathe(profile: Outline | Sequence[tuple[float, float]], *, sections: int = 2
 
 
 def vessel(
-    outer: Outline | Sequence[tuple[float, float]], *, wall: float, floor: float, sections: int = 20
+    outer: Outline | Sequence[tuple[Number, Number]], *, wall: Number, floor: Number, sections: int = 20
 ) -> trimesh.Trimesh:
     """Return an open pot: ``outer`` runs from the rim's (radius, height) up from the foot, without the axis."""
     line = np.asarray(outer, dtype=float)
@@ -46,7 +47,7 @@ def vessel(
     keep = np.concatenate(([True], np.abs(np.diff(inner[:, 1])) > 1e-9))
     inner = inner[keep]
     ends = [(0.0, line[0, 1]), *line, *inner, (0.0, inner[-1, 1])]
-    return lathe(ends, sections=sections)
+    return lathe(np.array(ends), sections=sections)
 
 
 def loft(rings: Float[np.ndarray, "k s 3"]) -> trimesh.Trimesh:
@@ -56,11 +57,11 @@ def loft(rings: Float[np.ndarray, "k s 3"]) -> trimesh.Trimesh:
 
 def tube(
     path: Points,
-    radii: float | Sequence[float] | Float[np.ndarray, " k"],
+    radii: Number | Sequence[Number] | Float[np.ndarray, " k"],
     *,
     sections: int = 10,
-    flat: float = 1.0,
-    bulge: float = 1.0,
+    flat: Number = 1.0,
+    bulge: Number = 1.0,
 ) -> trimesh.Trimesh:
     """Return a tube with round ends along a path, its radius given for each of the points.
 
@@ -78,7 +79,7 @@ def tube(
     return loft(_around(centres, widths, tangents, sections, flat))
 
 
-def loop(path: Points, radius: float, *, sections: int = 8) -> trimesh.Trimesh:
+def loop(path: Points, radius: Number, *, sections: int = 8) -> trimesh.Trimesh:
     """Return a closed ring of round cross-section along a closed path (its last point is not its first)."""
     line = np.asarray(path, dtype=float)
     tangents = _unit(np.roll(line, -1, 0) - np.roll(line, 1, 0))
@@ -90,7 +91,7 @@ def loop(path: Points, radius: float, *, sections: int = 8) -> trimesh.Trimesh:
 
 
 def limb(
-    start: Vector, end: Vector, first: float, last: float | None = None, *, sections: int = 10, flat: float = 1.0
+    start: Vector, end: Vector, first: Number, last: Number | None = None, *, sections: int = 10, flat: Number = 1.0
 ) -> trimesh.Trimesh:
     """Return a capsule between two points whose radius goes from ``first`` to ``last``."""
     a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
@@ -98,7 +99,7 @@ def limb(
     return tube(a + share * (b - a), first + share[:, 0] * ((last or first) - first), sections=sections, flat=flat)
 
 
-def plate(outline: Outline | Sequence[tuple[float, float]], thickness: float, *, layers: int = 1) -> trimesh.Trimesh:
+def plate(outline: Outline | Sequence[tuple[Number, Number]], thickness: Number, *, layers: int = 1) -> trimesh.Trimesh:
     """Return a flat outline in the XY plane, counter-clockwise, given a thickness along Z about Z = 0."""
     line = np.asarray(outline, dtype=float)
     heights = thickness * (np.linspace(0, 1, layers + 1) - 0.5)
@@ -107,7 +108,7 @@ def plate(outline: Outline | Sequence[tuple[float, float]], thickness: float, *,
     return _solid(rings, np.concatenate((_strips(layers + 1, len(line)), cap[:, ::-1], cap + layers * len(line))))
 
 
-def cushion(extents: Vector, *, power: float = 2.5, round_power: float = 3.0, sections: int = 20) -> trimesh.Trimesh:
+def cushion(extents: Vector, *, power: Number = 2.5, round_power: Number = 3.0, sections: int = 20) -> trimesh.Trimesh:
     """Return a rounded pad that fills the extents: a superellipse in plan, rounded over its height."""
     half = 0.5 * np.asarray(extents, dtype=float)
     heights = np.sin(np.linspace(-1.45, 1.45, 8))
@@ -120,7 +121,7 @@ def cushion(extents: Vector, *, power: float = 2.5, round_power: float = 3.0, se
     )
 
 
-def superellipse(width: float, height: float, power: float, count: int = 24) -> Outline:
+def superellipse(width: Number, height: Number, power: Number, count: int = 24) -> Outline:
     """Return a rounded outline: an ellipse at power 2, nearly a rectangle at 8."""
     angles = 2 * np.pi * (np.arange(count) + 0.5) / count
     c, s = np.cos(angles), np.sin(angles)
@@ -129,7 +130,7 @@ def superellipse(width: float, height: float, power: float, count: int = 24) -> 
     )
 
 
-def arc(centre: Vector, u: Vector, v: Vector, start: float, end: float, count: int = 10) -> Float[np.ndarray, "k 3"]:
+def arc(centre: Vector, u: Vector, v: Vector, start: Number, end: Number, count: int = 10) -> Float[np.ndarray, "k 3"]:
     """Return points centre + cos t u + sin t v for t from ``start`` to ``end`` [rad]."""
     t = np.linspace(start, end, count)[:, None]
     return np.asarray(centre, dtype=float) + np.cos(t) * np.asarray(u) + np.sin(t) * np.asarray(v)
@@ -151,7 +152,7 @@ def _around(
     radii: Float[np.ndarray, " k"],
     tangents: Float[np.ndarray, "k 3"],
     sections: int,
-    flat: float,
+    flat: Number,
 ) -> Float[np.ndarray, "k s 3"]:
     """Return circles about the centres, carried along the path without twist."""
     first = np.array([0.0, 0.0, 1.0]) if abs(tangents[0, 2]) < 0.9 else np.array([1.0, 0.0, 0.0])

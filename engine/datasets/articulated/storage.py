@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import trimesh
+from jaxtyping import Float
 
 from engine.datasets.articulated.assembly import Assembly, Joint, X, Y, Z
 from engine.datasets.articulated.profiles import lathe, limb, loop, superellipse, tube, upright, vec
@@ -153,7 +154,7 @@ def fridge(rng: Rng) -> Assembly:
     return a
 
 
-def _dial(at: np.ndarray, radius: float) -> list[trimesh.Trimesh]:
+def _dial(at: Float[np.ndarray, "3"], radius: float) -> list[trimesh.Trimesh]:
     """Return a knob that sticks out along -Y, with a ridge that shows how it turns."""
     knob = lathe([(0, 0.0), (radius, 0.0), (0.8 * radius, 0.9 * radius), (0, 0.9 * radius)], sections=14)
     ridge = placed(rounded_box(np.array([0.35 * radius, 1.7 * radius, 0.5 * radius]), 0.05 * radius), (0, 0, radius))

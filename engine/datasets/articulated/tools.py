@@ -163,7 +163,7 @@ def stapler(rng: Rng) -> Assembly:
     pin = np.array([0.06, 0, 0.8 * high])
     tray = placed(rounded_box(np.array([length - 0.1, 0.7 * wide, 0.11]), 0.02), (0.5 * length - 0.02, 0, 0.8 * high))
     axle = limb(pin - 0.5 * wide * Y, pin + 0.5 * wide * Y, 0.04)
-    a.add([tray, axle], base, Joint(-Y, pin, 0.0, 0.5))
+    magazine = a.add([tray, axle], base, Joint(-Y, pin, 0.0, 0.5))
     share = np.linspace(0, 1, 8)
     rise = 0.8 * high + 0.16 + 0.07 * np.sin(np.pi * share)
     arm = tube(
@@ -172,7 +172,7 @@ def stapler(rng: Rng) -> Assembly:
         flat=1.2 * wide / 0.24,
     )
     lug = limb(pin, pin + 0.15 * Z, 0.08)
-    a.add([arm, lug], base, Joint(-Y, pin, 0.0, rng.uniform(0.8, 1.4)))
+    a.add([arm, lug], magazine, Joint(-Y, pin, 0.0, rng.uniform(0.6, 1.1)))
     return a
 
 

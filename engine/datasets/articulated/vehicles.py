@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import trimesh
+from jaxtyping import Float
 
 from engine.datasets.articulated.assembly import Assembly, Joint, X, Y, Z
 from engine.datasets.articulated.profiles import (
@@ -20,7 +21,7 @@ from engine.datasets.articulated.profiles import (
 from engine.datasets.shapes.primitives import Rng, cone, cylinder, icosphere, placed, torus, turned
 
 
-def _wheel(rng: Rng, at: np.ndarray, radius: float, width: float) -> list[trimesh.Trimesh]:
+def _wheel(rng: Rng, at: Float[np.ndarray, "3"], radius: float, width: float) -> list[trimesh.Trimesh]:
     """Return a wheel about Y: a disc with tyre and hub, or a rim with spokes."""
     if rng.random() < 0.6:
         half = 0.5 * width
@@ -263,7 +264,7 @@ def shuttle(rng: Rng) -> Assembly:
     return a
 
 
-def _hollow(rings: np.ndarray) -> trimesh.Trimesh:
+def _hollow(rings: Float[np.ndarray, "k s 3"]) -> trimesh.Trimesh:
     """Return the closed surface through rings whose ends are not convex: their caps pair points off across the ring."""
     body = loft(rings)
     rows, count = rings.shape[:2]

@@ -18,7 +18,7 @@ from engine.datasets.articulated.profiles import (
     vec,
     vessel,
 )
-from engine.datasets.shapes.primitives import Rng, capsule, icosphere, placed, torus, turned
+from engine.datasets.shapes.primitives import Rng, Vector, capsule, icosphere, placed, torus, turned
 
 
 def _barrel(rng: Rng, radius: float, height: float) -> list[tuple[float, float]]:
@@ -42,7 +42,7 @@ def _lid(rng: Rng, radius: float, z: float, *, knob: bool = True) -> list[trimes
     return meshes
 
 
-def _lug(width: float, radius: float, at: tuple[float, float, float]) -> trimesh.Trimesh:
+def _lug(width: float, radius: float, at: Vector) -> trimesh.Trimesh:
     """Return a hinge pin along X."""
     point = np.asarray(at)
     return limb(point - 0.5 * width * X, point + 0.5 * width * X, radius, sections=8)
@@ -153,7 +153,7 @@ def swing_top_bottle(rng: Rng) -> Assembly:
         0.022,
         sections=6,
     )
-    a.add([stopper, wire], base, Joint(X, np.array([0, 0, pivot]), 0.0, rng.uniform(1.6, 2.3)))
+    a.add([stopper, wire], base, Joint(X, np.array([0, 0, pivot]), 0.0, rng.uniform(1.1, 1.7)))
     return a
 
 

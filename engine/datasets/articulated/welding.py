@@ -13,7 +13,7 @@ import numpy as np
 import trimesh
 from jaxtyping import Float, Int
 from scipy.ndimage import map_coordinates
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 from skimage.measure import marching_cubes
 
@@ -114,7 +114,8 @@ def weld(assembly: Assembly, rng: Rng, *, start: Float[np.ndarray, " j"], vertex
     pitch = max(float(np.sqrt(1.3 * area / vertex_target)), float((extent.prod() / LARGEST_GRID) ** (1 / 3)))
     surfaces = [surface_of_part(group, rng, pitch=pitch) for group in groups]
     low = bounds.min(0) - pitch * (4 + rng.random(3))
-    grid = Grid(low, pitch, tuple(int(n) for n in np.ceil((bounds.max(0) - low) / pitch).astype(int) + 6))
+    nx, ny, nz = (int(n) + 6 for n in np.ceil((bounds.max(0) - low) / pitch))
+    grid = Grid(low, pitch, (nx, ny, nz))
     fields = np.stack([signed_distance(surface, grid) for surface in surfaces])
     contacts = contacts_of(assembly, poses, surfaces, fields, grid)
     field = union_of_parts(fields, contacts, grid)
@@ -175,7 +176,7 @@ def _one_piece(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
     return trimesh.smoothing.filter_taubin(mesh, lamb=0.5, nu=0.53, iterations=6)
 
 
-def _exposed(surfaces: list[Surface], fields: Float[np.ndarray, "p x y z"], grid: Grid) -> list[cKDTree]:
+def _exposed(surfaces: list[Surface], fields: Float[np.ndarray, "p x y z"], grid: Grid) -> list[KDTree]:
     """Return the samples of each part that lie in no other part: those that are buried do not pull at the skin.
 
     Raises:
@@ -188,14 +189,14 @@ def _exposed(surfaces: list[Surface], fields: Float[np.ndarray, "p x y z"], grid
         free = (others > -0.25 * grid.pitch).all(0)
         if not free.any():
             raise ValueError(f"part {part} has no surface of its own")
-        trees.append(cKDTree(surface.points[free]))
+        trees.append(KDTree(surface.points[free]))
     return trees
 
 
 def _weights(
     vertices: Float[np.ndarray, "n 3"],
     owners: Int[np.ndarray, " n"],
-    surfaces: list[cKDTree],
+    surfaces: list[KDTree],
     contacts: list[Contact],
     *,
     pitch: float,

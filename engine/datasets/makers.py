@@ -102,7 +102,7 @@ def _rigid(_: Item, rng: Rng) -> Iterator[Motion]:
 def _continuum(_: Item, rng: Rng) -> Iterator[Motion]:
     from engine.datasets.simulated.continuum import continuum
 
-    yield continuum(rng, frames=40)
+    yield continuum(rng, frames=64)
 
 
 @cache
@@ -148,7 +148,7 @@ MAKERS: dict[str, Maker] = {
     "flex_solid": Maker(_flex_solid, 420, ("mujoco",), job_size=20),
     "flex_cloth": Maker(_flex_cloth, 400, ("mujoco",), job_size=20),
     "rigid": Maker(_rigid, 350, ("mujoco",)),
-    "continuum": Maker(_continuum, 76, ("newton", "warp-lang"), keep=34, job_size=4),
+    "continuum": Maker(_continuum, 76, ("newton", "warp-lang"), keep=48, job_size=4),
     "packaged": Maker(_packaged_shape, 420, ("mujoco",)),
     "imported": Maker(_imported, 0, ("mujoco",), keep=240, job_size=6),
 }

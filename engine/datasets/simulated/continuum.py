@@ -127,7 +127,8 @@ def continuum(
     carried = [carrier.carry(state) for state in states]
     snapshots = np.stack([vertices for vertices, _ in carried])
     check_sound(np.concatenate((rest[None], snapshots)), faces, np.stack([gradient for _, gradient in carried]))
-    positions, rotations = chosen_frames(rest, snapshots, faces, frames, least_change=LEAST_CHANGE)
+    # What creeps passes through many states that differ little: they are what there is to learn.
+    positions, rotations = chosen_frames(rest, snapshots, faces, frames, least_change=LEAST_CHANGE, least_step=0.015)
     component = trimesh.graph.connected_component_labels(
         trimesh.Trimesh(vertices, faces, process=False).edges, len(vertices)
     )

@@ -18,11 +18,12 @@ def chosen_frames(
     count: int,
     *,
     least_change: float = 0.03,
+    least_step: float = 0.05,
 ) -> tuple[Float[np.ndarray, "f n 3"], Float[np.ndarray, "f n 4"]]:
     """Return up to ``count`` frames in order of time and their local rotations; the rest shape is the first.
 
     Snapshots are laid over the rest shape by the best rigid motion and taken farthest first, until no shape is farther
-    than a twentieth of the largest change from one already taken. Those where a hundredth of the vertices
+    from one already taken than ``least_step`` of the largest change. Those where a hundredth of the vertices
     turn more than 150 degrees beside that rigid motion are left out: the sense of such a turn cannot be told.
 
     Args:
@@ -30,6 +31,7 @@ def chosen_frames(
         snapshots: vertices over time.
         faces: triangles.
         count: frames wanted, the rest shape among them.
+        least_step: share of the largest change by which frames differ at least.
         least_change: root mean square change of shape that the motion has to reach, same unit.
 
     Raises:
@@ -45,7 +47,7 @@ def chosen_frames(
     frames: dict[int, Float[np.ndarray, "n 4"]] = {}
     for _ in range(2 * count):
         i = int(nearest.argmax())
-        if len(frames) == count - 1 or nearest[i] < 0.05 * largest:
+        if len(frames) == count - 1 or nearest[i] < least_step * largest:
             break
         nearest = np.minimum(nearest, np.linalg.norm(shapes - shapes[i], axis=1))
         rotations = local_rotations(rest, snapshots[i - 1 : i], faces)[0]

@@ -55,7 +55,6 @@ FAMILIES: dict[str, Family] = {
             storage.oven,
             furniture.window,
             toys.piano,
-            wearables.book,
             devices.lever,
         ),
         boxy=True,
@@ -78,7 +77,7 @@ FAMILIES: dict[str, Family] = {
             wearables.padlock,
         ),
     ),
-    **_table(Layout.CHAIN, (furniture.door,), boxy=True),
+    **_table(Layout.CHAIN, (furniture.door, wearables.book), boxy=True),
     **_table(
         Layout.CHAIN,
         (

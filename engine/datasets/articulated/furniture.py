@@ -12,7 +12,7 @@ from engine.datasets.shapes.primitives import Rng, box, icosphere, placed, round
 
 
 def toilet(rng: Rng) -> Assembly:
-    """A toilet with seat ring and lid on one hinge, and a cistern with a lever."""
+    """A toilet with seat ring and lid on one hinge, the seat loose or not, and a cistern with a lever."""
     wide, deep, height = rng.uniform(0.42, 0.5), rng.uniform(0.52, 0.62), rng.uniform(0.42, 0.5)
     bowl = lathe(
         [
@@ -46,11 +46,17 @@ def toilet(rng: Rng) -> Assembly:
         limb((s * 0.1, 0.4 * deep - 0.02, height + 0.022), (s * 0.1, back - 0.05, height + 0.02), 0.022)
         for s in (-1, 1)
     ]
-    a.add([seat, *lugs], base, Joint(-X, hinge, 0.0, 1.25))
+    lifts = bool(rng.random() < 0.5)
+    if lifts:
+        under, limit = a.add([seat, *lugs], base, Joint(-X, hinge, 0.0, 1.25)), 0.25
+    else:
+        a.parts[base] += [seat, *lugs]
+        under, limit = base, 1.5
     cover = placed(plate(1.1 * oval, 0.03), (0, -0.02, height + 0.06))
     strap = limb((0, 0.4 * deep, height + 0.06), (0, back - 0.05, height + 0.03), 0.025, flat=2.0)
     pin = limb((-0.06, back - 0.05, height + 0.02), (0.06, back - 0.05, height + 0.02), 0.022)
-    a.add([cover, strap, pin], base, Joint(-X, hinge, 0.0, 1.5))
+    # The seat lifts the cover, or stays down under it: neither passes through the other.
+    a.add([cover, strap, pin], under, Joint(-X, hinge, 0.0, limit))
     if rng.random() < 0.6:
         at = np.array([0.32 * wide, back - 0.01, height + 0.28])
         a.add(limb(at, at + vec(-0.12, -0.02, 0), 0.022), base, Joint(-Y, at, -0.7, 0.0))

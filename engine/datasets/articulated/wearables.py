@@ -35,24 +35,18 @@ def clamshell(rng: Rng) -> Assembly:
 
 
 def book(rng: Rng) -> Assembly:
-    """A book with a spine, two covers and two or three stiff leaves that turn one after the other."""
+    """A board book: covers and two or three thick leaves, each hinged to the one below, so that none passes another."""
     a = Assembly()
     w, h = rng.uniform(0.6, 0.9), rng.uniform(0.8, 1.2)
     leaves, sheet = int(rng.integers(2, 4)), rng.uniform(0.06, 0.09)
-    thick = sheet * leaves + 0.07
-    base = a.add(
-        [
-            placed(box((w, h, 0.03)), (0.5 * w, 0, -0.5 * thick)),
-            placed(rounded_box(np.array([0.04, h, thick + 0.03]), 0.01), (-0.02, 0, 0)),
-        ]
-    )
-    for i in range(leaves):
-        z = -0.5 * thick + 0.035 + sheet * (i + 0.5)
-        leaf = placed(rounded_box(np.array([w - 0.04, h - 0.06, 0.7 * sheet]), 0.2 * sheet), (0.5 * w - 0.02, 0, z))
-        limit = 2.5 * (i + 0.7) / (leaves + 0.7)
-        a.add(leaf, base, Joint(-Y, np.array([0.0, 0, z]), 0.0, limit))
-    cover = placed(box((w, h, 0.03)), (0.5 * w, 0, 0.5 * thick))
-    a.add(cover, base, Joint(-Y, np.array([0.0, 0, 0.5 * thick]), 0.0, 2.6))
+    parent = a.add(rounded_box(np.array([w, h, 0.6 * sheet]), 0.1 * sheet))
+    for i in range(leaves + 1):
+        size = np.array([w, h, 0.6 * sheet]) if i == leaves else np.array([w - 0.04, h - 0.06, 0.8 * sheet])
+        z = sheet * (i + 1)
+        hinge = np.array([-0.5 * w, 0, z - 0.5 * sheet])
+        leaf = placed(rounded_box(size, 0.15 * sheet), (-0.5 * w + 0.5 * size[0], 0, z))
+        bead = limb(hinge - 0.47 * h * Y, hinge + 0.47 * h * Y, 0.32 * sheet, sections=8)
+        parent = a.add([leaf, bead], parent, Joint(-Y, hinge, 0.0, min(MAX_TURN / (leaves + 1) + 0.3, 1.2)))
     return a
 
 

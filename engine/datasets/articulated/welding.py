@@ -185,8 +185,9 @@ def _exposed(surfaces: list[Surface], fields: Float[np.ndarray, "p x y z"], grid
     trees = []
     for part, surface in enumerate(surfaces):
         cells = np.rint((surface.points - grid.low) / grid.pitch).astype(int)
-        others = np.delete(fields, part, axis=0)[:, *cells.T]
-        free = (others > -0.25 * grid.pitch).all(0)
+        buried = fields[:, *cells.T] <= -0.25 * grid.pitch
+        buried[part] = False
+        free = ~buried.any(0)
         if not free.any():
             raise ValueError(f"part {part} has no surface of its own")
         trees.append(KDTree(surface.points[free]))
@@ -202,7 +203,9 @@ def _weights(
     pitch: float,
 ) -> Float[np.ndarray, "n p"]:
     """Return the share of each part in each vertex: all to its owner, except in a narrow band around joints."""
-    distance = np.stack([tree.query(vertices)[0] for tree in surfaces], -1)
+    far = 6 * pitch
+    distance = np.stack([tree.query(vertices, distance_upper_bound=far)[0] for tree in surfaces], -1)
+    distance = np.minimum(distance, far)
     own = distance[np.arange(len(vertices)), owners]
     result = np.zeros_like(distance)
     result[np.arange(len(vertices)), owners] = 1.0

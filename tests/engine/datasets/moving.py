@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import trimesh
 from scipy.spatial.transform import Rotation
 
 from engine.datasets.motion import Motion
+
+# Models and motions of others, which no test needs but some use where they are there.
+DATA = Path(os.environ.get("NEUROK_DATA", Path(__file__).resolve().parents[3].parent / "shared" / "data"))
 
 
 def hinge_motion(*, frames: int = 6, family: str = "articulated/hinge", tumbling: bool = False) -> Motion:

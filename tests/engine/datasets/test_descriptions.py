@@ -13,8 +13,9 @@ pytest.importorskip("mujoco", reason="the data extra (MuJoCo) is not installed")
 from engine.datasets.imported.descriptions import motions_of_description, still_of_description
 from engine.datasets.imported.refusal import ImportRefused
 from engine.datasets.imported.thinning import MAX_VERTICES, snapped, thinned
+from tests.engine.datasets.moving import DATA
 
-METAWORLD = Path("/work/shared/data/metaworld_objects.tar.gz")
+METAWORLD = DATA / "metaworld_objects.tar.gz"
 
 MJCF = """<mujoco><compiler angle="radian"/><worldbody>
 <geom type="plane" size="5 5 1"/>

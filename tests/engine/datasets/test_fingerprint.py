@@ -1,7 +1,6 @@
 """A shape is recognised after every change that leaves it the same, and after none that does not."""
 
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,8 +18,8 @@ from engine.datasets.fingerprint import (
 from engine.datasets.shapes.packaged import HELD_OUT_GARMENTS
 from engine.datasets.shapes.solids import SOLIDS
 from engine.geometry.mesh_reader import load_rest_shape
+from tests.engine.datasets.moving import DATA
 
-DATA = Path("/work/shared/data")
 FAMILIES = ("bar", "blob", "plush", "ring", "supershape", "tentacled")
 
 

@@ -2,7 +2,6 @@
 
 import sys
 import tarfile
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +15,8 @@ from engine.datasets.shapes.packaged import (
     packaged_shapes,
     read_garment,
 )
+from tests.engine.datasets.moving import DATA
 
-DATA = Path("/work/shared/data")
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the shared data folder is not on this machine")
 
 

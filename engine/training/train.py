@@ -250,7 +250,12 @@ def train(
         spent += min(time.perf_counter() - began, 10.0)
         if spent - saved > config.save_every or spent >= config.seconds:
             saved = spent
-            metrics: dict[str, float | int] = {"iteration": iteration, "minutes": spent / 60, "recon": float(np.mean(losses)), "beta": beta}
+            metrics: dict[str, float | int] = {
+                "iteration": iteration,
+                "minutes": spent / 60,
+                "recon": float(np.mean(losses)),
+                "beta": beta,
+            }
             metrics |= evaluate(average, exam, kinds)
             losses.clear()
             _record(run, metrics)

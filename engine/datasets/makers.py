@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 
 import numpy as np
+import trimesh
 
 from engine.datasets.motion import Motion
 from engine.datasets.shapes.packaged import PackagedShape, packaged_shapes
@@ -18,6 +19,7 @@ Rng = np.random.Generator
 
 FRAMES = 28
 _MANY = "pybullet_random"
+_RIGID_SHARE = 0.4
 KEEP = 20
 
 
@@ -117,11 +119,16 @@ def _packaged_shape(item: Item, rng: Rng) -> Iterator[Motion]:
     from engine.datasets.simulated.rigid_body import rigid_body
 
     shape = _packaged(item.extra)[item.label]
-    arrays = shape.load()
+    # A copy that may be written to; the loader keeps its own.
+    vertices, faces = (np.array(array) for array in shape.load())
     draw = rng.random()
+    # A lump of fifty vertices cannot bend before its triangles turn over.
+    while not shape.sheet and draw >= _RIGID_SHARE and len(vertices) < 500:
+        vertices, faces = trimesh.remesh.subdivide(vertices, faces)
+    arrays = np.asarray(vertices), np.asarray(faces)
     if shape.sheet:
         motion = cloth(rng, frames=FRAMES, shape=arrays)
-    elif draw < 0.4:
+    elif draw < _RIGID_SHARE:
         motion = rigid_body(rng, frames=8, shape=arrays)
     elif draw < 0.7:
         motion = soft_body(rng, frames=FRAMES, shape=arrays)
@@ -148,7 +155,7 @@ MAKERS: dict[str, Maker] = {
     "flex_solid": Maker(_flex_solid, 420, ("mujoco",), job_size=20),
     "flex_cloth": Maker(_flex_cloth, 400, ("mujoco",), job_size=20),
     "rigid": Maker(_rigid, 350, ("mujoco",)),
-    "continuum": Maker(_continuum, 76, ("newton", "warp-lang"), keep=48, job_size=4),
+    "continuum": Maker(_continuum, 96, ("newton", "warp-lang"), keep=48, job_size=4),
     "packaged": Maker(_packaged_shape, 420, ("mujoco",)),
     "imported": Maker(_imported, 0, ("mujoco",), keep=240, job_size=6),
 }

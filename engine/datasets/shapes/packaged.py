@@ -157,7 +157,7 @@ def _of_metaworld(folder: Path) -> Iterator[PackagedShape]:
 
 
 def _of_models(folder: Path) -> Iterator[PackagedShape]:
-    source = Source(name="Quaternius animated models", licence="CC0-1.0")
+    source = Source(name="Quaternius animated models", licence="CC0-1.0", credit="Quaternius")
     for file in sorted((folder / "cc0_animated").glob("*.glb")):
         family = f"quaternius_{file.stem.split('__')[0]}"
         yield PackagedShape(file.stem, family, file, source, partial(_read_file, file, UpAxis.Y))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 
 def piercing_share(
@@ -16,7 +16,7 @@ def piercing_share(
     of similar fineness.
     """
     corners = points[faces]
-    tree = cKDTree(corners.mean(1))
+    tree = KDTree(corners.mean(1))
     start, way = points[edges[:, 0]], points[edges[:, 1]] - points[edges[:, 0]]
     near = tree.query(start + 0.5 * way, k=min(nearest, len(faces)))[1].reshape(len(edges), -1)
     a = corners[near, 0]
@@ -57,7 +57,7 @@ def buried_share(
     np.maximum.at(high, component, points)
     # Only a point within the bounding box of another piece can lie inside it.
     x = points[probes]
-    within = ((x[:, None] > low) & (x[:, None] < high)).all(-1)
+    within = np.all((x[:, None] > low) & (x[:, None] < high), axis=-1)
     within[np.arange(len(probes)), component[probes]] = False
     buried = np.zeros(len(probes), dtype=bool)
     for piece in np.flatnonzero(within.any(0)):

@@ -124,8 +124,8 @@ def _packaged_shape(item: Item, rng: Rng) -> Iterator[Motion]:
     draw = rng.random()
     # A lump of fifty vertices cannot bend before its triangles turn over.
     while not shape.sheet and draw >= _RIGID_SHARE and len(vertices) < 500:
-        vertices, faces = trimesh.remesh.subdivide(vertices, faces)
-    arrays = np.asarray(vertices), np.asarray(faces)
+        vertices, faces = (np.asarray(array) for array in trimesh.remesh.subdivide(vertices, faces)[:2])
+    arrays = vertices, faces
     if shape.sheet:
         motion = cloth(rng, frames=FRAMES, shape=arrays)
     elif draw < _RIGID_SHARE:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 import trimesh
 from jaxtyping import Float, Int
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
 from engine.datasets.motion import Motion
@@ -52,9 +53,8 @@ def cluster(
     """
     pitch = float(np.ptp(vertices, 0).max()) / cells
     component = vertex_components(faces, len(vertices))
-    fine, fine_faces, origin = trimesh.remesh.subdivide_to_size(
-        vertices, faces, 0.7 * pitch, max_iter=8, return_index=True
-    )
+    cut = trimesh.remesh.subdivide_to_size(vertices, faces, 0.7 * pitch, max_iter=8, return_index=True)
+    fine, fine_faces, origin = cast("tuple[np.ndarray, np.ndarray, np.ndarray]", cut)
     fine, fine_faces = np.asarray(fine), np.asarray(fine_faces)
     owner = np.zeros(len(fine), dtype=np.int64)
     owner[fine_faces.ravel()] = np.repeat(component[faces[np.asarray(origin), 0]], 3)
@@ -79,7 +79,7 @@ def carried(motion: Motion, vertices: Float[np.ndarray, "k 3"], faces: Int[np.nd
     """
     rest = motion.positions[0].astype(np.float64)
     triangles = rest[motion.faces]
-    near = cKDTree(triangles.mean(1)).query(vertices, k=min(12, len(triangles)))[1].reshape(len(vertices), -1)
+    near = KDTree(triangles.mean(1)).query(vertices, k=min(12, len(triangles)))[1].reshape(len(vertices), -1)
     flat = np.repeat(vertices, near.shape[1], 0)
     closest = trimesh.triangles.closest_point(triangles[near.ravel()], flat)
     distance = np.linalg.norm(closest - flat, axis=-1).reshape(near.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
 
@@ -12,7 +13,7 @@ from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
 from engine.datasets.motion import Motion
-from engine.geometry.welding import number_by_first, vertex_components
+from engine.geometry.welding import has_area, number_by_first, vertex_components
 
 VARIANTS = ("decimated", "remeshed")
 
@@ -75,20 +76,17 @@ def cluster(
 def carried(motion: Motion, vertices: Float[np.ndarray, "k 3"], faces: Int[np.ndarray, "l 3"]) -> Motion:
     """Return the motion of another surface, each vertex following the nearest place on the original.
 
-    A vertex keeps its offset from that place, turned with it, so that the copy's rest shape is exact.
+    A vertex keeps its offset from that place, turned with it, so that the copy's rest shape is exact. It follows the
+    component that most of its own piece lies on, however close another one is.
     """
     rest = motion.positions[0].astype(np.float64)
-    triangles = rest[motion.faces]
-    near = KDTree(triangles.mean(1)).query(vertices, k=min(12, len(triangles)))[1].reshape(len(vertices), -1)
-    flat = np.repeat(vertices, near.shape[1], 0)
-    closest = trimesh.triangles.closest_point(triangles[near.ravel()], flat)
-    distance = np.linalg.norm(closest - flat, axis=-1).reshape(near.shape)
-    best = distance.argmin(1)
-    chosen = near[np.arange(len(near)), best]
-    place = closest.reshape(*near.shape, 3)[np.arange(len(near)), best]
-    weight = trimesh.triangles.points_to_barycentric(triangles[chosen], place, method="cross")
-    weight = np.clip(np.nan_to_num(weight, nan=1 / 3), 0, 1)
-    weight /= weight.sum(-1, keepdims=True)
+    chosen = np.zeros(len(vertices), dtype=np.int64)
+    weight = np.zeros((len(vertices), 3))
+    owner = motion.component[motion.faces[:, 0]]
+    for piece, mine in _pieces(motion, vertices, faces):
+        triangles = np.flatnonzero(owner == piece)
+        near, weight[mine] = _nearest(vertices[mine], rest[motion.faces[triangles]])
+        chosen[mine] = triangles[near]
     corners = motion.faces[chosen]
     nearest = corners[np.arange(len(corners)), weight.argmax(-1)]
     offset = vertices - np.einsum("kc,kcd->kd", weight, rest[corners])
@@ -110,10 +108,39 @@ def carried(motion: Motion, vertices: Float[np.ndarray, "k 3"], faces: Int[np.nd
     )
 
 
+def _pieces(
+    motion: Motion, vertices: Float[np.ndarray, "k 3"], faces: Int[np.ndarray, "l 3"]
+) -> Iterator[tuple[int, Int[np.ndarray, " j"]]]:
+    """Yield a component of the original and the vertices of the copy that follow it."""
+    label = vertex_components(faces, len(vertices))
+    near = motion.component[KDTree(motion.positions[0]).query(vertices)[1]]
+    votes = np.zeros((int(label.max()) + 1, int(motion.component.max()) + 1), dtype=np.int64)
+    np.add.at(votes, (label, near), 1)
+    follows = votes.argmax(1)[label]
+    for piece in np.unique(follows):
+        yield int(piece), np.flatnonzero(follows == piece)
+
+
+def _nearest(
+    points: Float[np.ndarray, "j 3"], triangles: Float[np.ndarray, "m 3 3"]
+) -> tuple[Int[np.ndarray, " j"], Float[np.ndarray, "j 3"]]:
+    """Return the triangle nearest to each point, and the barycentric weights of the nearest place on it."""
+    near = KDTree(triangles.mean(1)).query(points, k=min(12, len(triangles)))[1].reshape(len(points), -1)
+    flat = np.repeat(points, near.shape[1], 0)
+    closest = trimesh.triangles.closest_point(triangles[near.ravel()], flat).reshape(*near.shape, 3)
+    row = np.arange(len(points))
+    best = np.linalg.norm(closest - points[:, None], axis=-1).argmin(1)
+    chosen = near[row, best]
+    weight = trimesh.triangles.points_to_barycentric(triangles[chosen], closest[row, best], method="cross")
+    weight = np.clip(np.nan_to_num(weight, nan=1 / 3), 0, 1)
+    return chosen, weight / weight.sum(-1, keepdims=True)
+
+
 def _used(
     vertices: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"]
 ) -> tuple[Float[np.ndarray, "k 3"], Int[np.ndarray, "l 3"]]:
-    """Return the surface without the vertices that no triangle uses."""
+    """Return the surface without triangles that have no area, and without the vertices that no triangle uses."""
+    faces = faces[has_area(vertices, faces, float(np.linalg.norm(np.ptp(vertices, 0))))]
     kept = np.unique(faces)
     number = np.full(len(vertices), -1)
     number[kept] = np.arange(len(kept))

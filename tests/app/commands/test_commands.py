@@ -95,7 +95,7 @@ def test_scene_file(capsule_file: Path, tmp_path: Path) -> None:
         (["simulate", "MESH", "-o", "nowhere/a.npz", "--seconds", "0.05", "-q"], 1, "does not exist"),
         (["inspect", "bad.stl"], 1, "bad.stl"),
         (["export", "bad.neurok", "-o", "a.npz"], 1, "bad.neurok"),
-        (["train", "--data", ".", "--out", "run"], 1, "shard"),
+        (["train", "--data", ".", "--out", "run"], 1, "holds no dataset"),
         (["bench", "step", "--mesh", "none.obj"], 1, "none.obj"),
         (["nonsense"], 2, "nonsense"),
     ],

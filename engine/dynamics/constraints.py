@@ -16,6 +16,9 @@ from jaxtyping import Float64
 # which Gauss-Newton creeps; at this one a load of five times the weight moves a pin by 0.2 mm.
 HARD = 500.0
 SOFT = 60.0
+# A soft body gives way around a pin: the pinned point's own effective mass is a small part of the whole, yet it carries
+# the whole weight. A hard direction is held as if at least this share of the mass were behind it.
+LEAST_SHARE = 0.5
 # Directions whose mobility is below this share of the greatest are no independent constraint.
 RANK_TOLERANCE = 1e-7
 
@@ -53,7 +56,12 @@ def hold(
     kept = min(rank, most)
     frequency = np.where(np.arange(len(values)) < kept, hard, SOFT)
     floor = RANK_TOLERANCE * max(float(values[0]), 1e-30) if len(values) else 1.0
-    stiffness = np.where(np.arange(len(values)) < rank, frequency**2 / np.maximum(values, floor), 0.0)
+    effective = 1.0 / np.maximum(values, floor)
+    if hard == HARD:
+        # The first three coordinates move the whole.
+        whole = 3.0 / np.trace(inverse_mass[:3, :3])
+        effective = np.where(np.arange(len(values)) < kept, np.maximum(effective, LEAST_SHARE * whole), effective)
+    stiffness = np.where(np.arange(len(values)) < rank, frequency**2 * effective, 0.0)
     return ConstraintSpring((vectors * stiffness) @ vectors.T, kept, rank > most)
 
 

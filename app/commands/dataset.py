@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +14,18 @@ import typer
 from app.commands.refusal import Refused, refusing
 
 dataset = typer.Typer(help="Make data to train on.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@contextmanager
+def _refusing_folders() -> Generator[None]:
+    """Refuse, in its own words, a folder that is no usable dataset."""
+    from engine.datasets.shards import DatasetError
+
+    try:
+        yield
+    except DatasetError as problem:
+        raise Refused(str(problem)) from problem
+
 
 Folder = Annotated[Path, typer.Argument(help="Folder of a dataset.", show_default=False)]
 
@@ -43,7 +57,6 @@ def build(
     """  # noqa: D301  (marks a block that keeps its lines)
     from engine.datasets.build import BuildPlan, build_dataset
     from engine.datasets.makers import MAKERS
-    from engine.datasets.shards import DatasetError
 
     unknown = sorted(set(only or []) - set(MAKERS))
     if unknown:
@@ -51,11 +64,10 @@ def build(
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     plan = BuildPlan(seed=seed, share=share, extra=extra, makers=tuple(only or []))
     try:
-        build_dataset(output, plan, workers=workers)
+        with _refusing_folders():
+            build_dataset(output, plan, workers=workers)
     except ModuleNotFoundError as missing:
         raise Refused(f"{missing.name} is not installed: pip install -e '.[data]'") from missing
-    except DatasetError as problem:
-        raise Refused(str(problem)) from problem
     print((output / "README.md").read_text())
 
 
@@ -99,12 +111,9 @@ def inspect_(
 ) -> None:
     """Read the whole dataset; count what is there, and name what is not finite, broken or on both sides of a split."""
     from engine.datasets.inspection import inspect_dataset
-    from engine.datasets.shards import DatasetError
 
-    try:
+    with _refusing_folders():
         found = inspect_dataset(folder)
-    except DatasetError as problem:
-        raise Refused(str(problem)) from problem
     if as_json:
         counts = {"objects": found.objects, "states": found.states, "splits": found.splits, "variants": found.variants}
         print(json.dumps({**counts, "faults": found.faults}))
@@ -133,13 +142,10 @@ def preview(
 ) -> None:
     """Draw a contact sheet and a moving picture of each kind of motion."""
     from app.commands.dataset_preview import preview_dataset
-    from engine.datasets.shards import DatasetError
 
-    try:
+    with _refusing_folders():
         for path in preview_dataset(folder, output, objects=objects, seed=seed):
             print(path)
-    except DatasetError as problem:
-        raise Refused(str(problem)) from problem
 
 
 @dataset.command()
@@ -152,11 +158,8 @@ def pack(
 ) -> None:
     """Make a copy with few samples and states, to carry to another machine."""
     from engine.datasets.pack import pack_dataset
-    from engine.datasets.shards import DatasetError
 
-    try:
+    with _refusing_folders():
         count = pack_dataset(folder, output, states=states, samples=samples)
-    except DatasetError as problem:
-        raise Refused(str(problem)) from problem
     size = sum(path.stat().st_size for path in (output / "train").iterdir())
     print(f"{count:,} states, {size / 1e6:.1f} MB in {output}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Float, Int
 
+from engine.geometry.modes import polar_rotation
 from engine.geometry.surface import face_normals_and_areas
 
 
@@ -14,10 +15,17 @@ def rigid_fit(
     """Return the rotation and translation that carry ``source`` closest to ``target`` (Kabsch)."""
     w = weights / weights.sum()
     a, b = w @ source, w @ target
-    u, _, vt = np.linalg.svd(((target - b) * w[:, None]).T @ (source - a))
-    u[:, 2] *= np.sign(np.linalg.det(u @ vt))
-    rotation = u @ vt
+    rotation = polar_rotation(((target - b) * w[:, None]).T @ (source - a))
     return rotation, b - rotation @ a
+
+
+def aligned(
+    shapes: Float[np.ndarray, "c s 3"],
+) -> tuple[Float[np.ndarray, "c s 3"], Float[np.ndarray, "c 3 3"]]:
+    """Return the shapes about their centres, turned onto the first one, and the rotations that were taken off."""
+    centred = shapes - shapes.mean(1, keepdims=True)
+    turn = polar_rotation(np.einsum("csi,sj->cij", centred, centred[0]))
+    return np.einsum("csi,cij->csj", centred, turn), turn
 
 
 def vertex_areas(points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"]) -> Float[np.ndarray, " n"]:

@@ -11,31 +11,23 @@ import json
 import logging
 import multiprocessing
 import os
-import re
 import time
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from engine.datasets.card import write_card
-from engine.datasets.curation import MOST_VERTICES, Reason, Rejected, curate
-from engine.datasets.fingerprint import Fingerprint, ForbiddenShapes
+from engine.datasets.curation import Reason
+from engine.datasets.fingerprint import ForbiddenShapes
+from engine.datasets.harvest import Harvest, report_path
 from engine.datasets.makers import MAKERS, Item, items_of
-from engine.datasets.motion import Motion
-from engine.datasets.sampling import SampledMotion, sample_states
-from engine.datasets.shards import SPLITS, DatasetError, write_shard
-from engine.datasets.splits import split_of
+from engine.datasets.shards import DatasetError
 from engine.datasets.twins import exclude_twins
-from engine.datasets.variants import VARIANTS, carried, decimate, make_variant
 
 logger = logging.getLogger(__name__)
-
-# Share of the objects that get a coarser copy of themselves.
-VARIANT_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +36,7 @@ class BuildPlan:
 
     Attributes:
         seed: of the whole dataset.
-        share: share of the full number of objects; 1 is the training set of the shipped network.
+        share: share of the full number of objects.
         extra: folder of permissive meshes and motions of others, or None.
         makers: those to run now, by name; empty for all.
     """
@@ -101,7 +93,7 @@ def build_dataset(folder: Path, plan: BuildPlan, *, workers: int | None = None) 
         ModuleNotFoundError: a maker's simulator is not installed.
     """
     _claim(folder, plan)
-    jobs = [job for job in plan_jobs(plan) if not _report_path(folder, job).exists()]
+    jobs = [job for job in plan_jobs(plan) if not report_path(folder, job.name).exists()]
     began, done = time.perf_counter(), 0
     arguments = [(folder, plan, job) for job in jobs]
     for report in _run(arguments, workers or os.cpu_count() or 1):
@@ -146,10 +138,6 @@ def _run(arguments: list[tuple[Path, BuildPlan, Job]], workers: int) -> Iterator
         yield from pool.imap_unordered(_run_job, arguments)
 
 
-def _report_path(folder: Path, job: Job) -> Path:
-    return folder / "jobs" / f"{job.name}.json"
-
-
 @cache
 def _forbidden(extra: Path | None) -> ForbiddenShapes:
     return ForbiddenShapes(extra=extra)
@@ -159,118 +147,16 @@ def _run_job(arguments: tuple[Path, BuildPlan, Job]) -> dict:
     """Make, curate, sample and write the objects of one job; returns its report."""
     folder, plan, job = arguments
     began = time.process_time()
-    forbidden = _forbidden(plan.extra)
-    sampled: dict[str, list[SampledMotion]] = {split: [] for split in SPLITS}
-    objects: list[dict] = []
-    rejected: Counter[str] = Counter()
-    frames: Counter[str] = Counter()
-    details: list[str] = []
+    harvest = Harvest(job.maker, keep=MAKERS[job.maker].keep, forbidden=_forbidden(plan.extra))
     for item in job.items:
         digest = hashlib.sha256(f"{plan.seed}:{job.maker}:{item.label}".encode()).digest()
         rng = np.random.default_rng(list(digest))
         try:
             for number, motion in enumerate(MAKERS[job.maker].make(item, rng)):
-                try:
-                    made = keep_motion(
-                        motion,
-                        f"{item.label}-{number}" if number else item.label,
-                        name=motion.name or item.label,
-                        maker=job.maker,
-                        keep=MAKERS[job.maker].keep,
-                        rng=rng,
-                        forbidden=forbidden,
-                        frames=frames,
-                    )
-                except Rejected as refusal:
-                    rejected[str(refusal.reason)] += 1
-                    details.append(f"{item.label} {motion.name}: {refusal}")
-                    continue
-                for each in made:
-                    sampled[each.record.split].append(each)
-                objects.append(object_entry(made[0], motion))
+                label = f"{item.label}-{number}" if number else item.label
+                harvest.take(motion, label, name=motion.name or item.label, rng=rng)
         except (ValueError, RuntimeError, ArithmeticError, np.linalg.LinAlgError) as error:
-            rejected[str(Reason.FAILED)] += 1
-            details.append(f"{item.label}: {error}")
-    for split, motions in sampled.items():
-        if motions:
-            write_shard(motions, folder / split / f"{job.name}.tar")
-    report = {
-        "job": job.name,
-        "maker": job.maker,
-        "objects": objects,
-        "variants": sum(len(m) for m in sampled.values()) - len(objects),
-        "rejected": rejected,
-        "frames_left_out": frames,
-        "details": details,
-        "core_seconds": time.process_time() - began,
-        "versions": MAKERS[job.maker].versions(),
-    }
-    path = _report_path(folder, job)
-    path.parent.mkdir(exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_text(json.dumps(report))
-    part.replace(path)
-    return report
-
-
-def keep_motion(
-    motion: Motion,
-    label: str,
-    *,
-    name: str,
-    maker: str,
-    keep: int,
-    rng: np.random.Generator,
-    forbidden: ForbiddenShapes | None,
-    frames: Counter[str],
-    split: str | None = None,
-) -> list[SampledMotion]:
-    """Curate and sample one motion, and perhaps a coarser copy of it; the original comes first.
-
-    Args:
-        motion: what a maker made.
-        label: unique among the maker's motions.
-        name: of the object; what shares a family and a name is never parted by a split.
-        maker: name of the maker, the first part of the key.
-        keep: most states kept.
-        rng: draws samples and copies.
-        forbidden: shapes that may not be there, or None.
-        frames: receives the frames left out, by reason.
-        split: where it goes; default by its family and name.
-
-    Raises:
-        Rejected: nothing of it is kept.
-    """
-    if len(motion.positions[0]) > MOST_VERTICES:
-        coarse = decimate(motion.positions[0].astype(np.float64), motion.faces, 2 * MOST_VERTICES - 4000)
-        motion = carried(motion, *coarse)
-    curated = curate(motion, keep=keep, counts=frames)
-    like = forbidden.names_like(curated.positions[0], curated.faces) if forbidden else None
-    if like is not None:
-        raise Rejected(Reason.FORBIDDEN, f"it is {like}")
-    split = split or split_of(motion.family, name)
-    parts = [maker, motion.family.split("/")[-1], label, name if name not in label else ""]
-    key = re.sub(r"[^A-Za-z0-9_-]+", "_", "-".join(part for part in parts if part))
-    made = [sample_states(curated, rng, key=key, name=name, split=split, all_meshes=split != "train")]
-    if split == "train" and rng.random() < VARIANT_SHARE:
-        variant = VARIANTS[int(rng.integers(len(VARIANTS)))]
-        try:
-            coarse_motion = make_variant(curated, variant, rng)
-        except ValueError:
-            # A box has nothing to take away.
-            return made
-        made.append(sample_states(coarse_motion, rng, key=f"{key}-{variant}", name=name, split=split, variant=variant))
-    return made
-
-
-def object_entry(sampled: SampledMotion, motion: Motion) -> dict:
-    """Return the report's line on one object."""
-    rest = motion.positions[0]
-    points = sampled.points.astype(np.float32)
-    spread = float(np.sqrt(((points - points[0]) ** 2).sum(-1).mean()))
-    return {
-        **asdict(sampled.record),
-        "states": len(sampled.points),
-        "fingerprint": [float(value) for value in Fingerprint.of(rest, motion.faces).values],
-        "motion": spread,
-    }
+            harvest.rejected[str(Reason.FAILED)] += 1
+            harvest.details.append(f"{item.label}: {error}")
+    seconds = time.process_time() - began
+    return harvest.write(folder, job.name, core_seconds=seconds, versions=MAKERS[job.maker].versions())

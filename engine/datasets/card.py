@@ -12,6 +12,7 @@ import numpy as np
 
 from engine.datasets.motion import KINDS
 from engine.datasets.shards import SPLITS, excluded_keys
+from engine.datasets.variants import VARIANTS
 
 
 def write_card(folder: Path) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def make_card(reports: list[dict[str, Any]], *, plan: dict[str, Any], excluded: 
         "objects": len(entries),
         "states": states,
         "variants": sum(report["variants"] for report in reports),
-        "excluded_twins": len({key for key in excluded if not key.endswith(("-decimated", "-remeshed"))}),
+        "excluded_twins": len({key for key in excluded if not key.endswith(VARIANTS)}),
         "splits": {
             split: {
                 "objects": sum(entry["split"] == split for entry in entries),

@@ -5,19 +5,15 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from engine.datasets.build import keep_motion, object_entry
 from engine.datasets.card import write_card
-from engine.datasets.curation import Rejected
+from engine.datasets.harvest import Harvest
 from engine.datasets.imported.files import motions_of
-from engine.datasets.sampling import SampledMotion
-from engine.datasets.shards import SPLITS, write_shard
 from engine.datasets.twins import exclude_twins
 
 logger = logging.getLogger(__name__)
@@ -50,59 +46,23 @@ def import_motions(paths: Iterable[Path], output: Path, *, seed: int = 0, split:
     for path in paths:
         began = time.process_time()
         rng = np.random.default_rng([seed, *path.name.encode()])
-        sampled: dict[str, list[SampledMotion]] = {name: [] for name in SPLITS}
-        objects: list[dict] = []
-        frames: Counter[str] = Counter()
-        rejected: Counter[str] = Counter()
+        harvest = Harvest("import", keep=KEEP, split=split)
         stem = path.stem or path.name
         try:
             for number, motion in enumerate(motions_of(path, frames=FRAMES, rng=rng)):
                 label = f"{path.name}: {motion.name}" if motion.name else path.name
-                try:
-                    made = keep_motion(
-                        motion,
-                        f"{stem}-{number}" if number else stem,
-                        name=motion.name or stem,
-                        maker="import",
-                        keep=KEEP,
-                        rng=rng,
-                        forbidden=None,
-                        frames=frames,
-                        split=split,
-                    )
-                except Rejected as refusal:
-                    rejected[str(refusal.reason)] += 1
+                part = f"{stem}-{number}" if number else stem
+                refusal = harvest.take(motion, part, name=motion.name or stem, rng=rng)
+                if refusal is None:
+                    report.imported.append(label)
+                else:
                     report.refused[label] = str(refusal)
-                    continue
-                for each in made:
-                    sampled[each.record.split].append(each)
-                objects.append(object_entry(made[0], motion))
-                report.imported.append(label)
         except (ValueError, OSError) as error:
             report.refused[path.name] = str(error)
-        if not objects:
-            continue
-        name = f"import-{stem}".replace(".", "_")
-        for part, motions in sampled.items():
-            shard = output / part / f"{name}.tar"
-            if motions:
-                write_shard(motions, shard)
-            else:
-                shard.unlink(missing_ok=True)
-        line = {
-            "job": name,
-            "maker": "import",
-            "objects": objects,
-            "variants": sum(len(m) for m in sampled.values()) - len(objects),
-            "rejected": rejected,
-            "frames_left_out": frames,
-            "details": [],
-            "core_seconds": time.process_time() - began,
-            "versions": {},
-        }
-        (output / "jobs").mkdir(exist_ok=True)
-        (output / "jobs" / f"{name}.json").write_text(json.dumps(line))
-        logger.info("%s: %d objects", path.name, len(objects))
+        if harvest.objects:
+            name = f"import-{stem}".replace(".", "_")
+            harvest.write(output, name, core_seconds=time.process_time() - began, versions={})
+            logger.info("%s: %d objects", path.name, len(harvest.objects))
     if report.imported:
         exclude_twins(output)
         write_card(output)

@@ -28,6 +28,7 @@ from engine.geometry.modes import (
     polar_rotation,
 )
 from engine.geometry.surface import face_normals_and_areas
+from engine.geometry.welding import vertex_components
 
 Arrays = tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "m 3"]]
 # Limbs and bodies that bend: drawn more often than stiffer things.
@@ -191,12 +192,11 @@ def _bend(
         rotations[i] = Rotation.from_matrix(turns).as_quat(scalar_first=True)
     if frames > 1 and not np.abs(positions - positions[0]).max() > 0.02:
         raise ValueError(f"{family}: nothing moved by more than a fiftieth of the size")
-    component = trimesh.graph.connected_component_labels(trimesh.geometry.faces_to_edges(faces), len(vertices))
     world = (positions * np.float32(size) + centre.astype(np.float32)).astype(np.float32)
     return Motion(
         family,
         faces.astype(np.int32),
-        component.astype(np.int32),
+        vertex_components(faces, len(vertices)),
         world,
         rotations,
         fixed=not free,

@@ -151,6 +151,7 @@ class ObjectPool:
             seen.add(motion.record.key)
             self._motions.append(motion)
         self._oldest = 0
+        self._by_kind: dict[str, list[SampledMotion]] | None = None
 
     def _endless(self) -> Iterator[SampledMotion]:
         while True:
@@ -174,14 +175,19 @@ class ObjectPool:
         if self.streams:
             for _ in range(max(1, count // 4)):
                 self._motions[self._oldest] = next(self._stream)
+                self._by_kind = None
                 self._oldest = (self._oldest + 1) % len(self._motions)
         if shares is None:
             return [self._motions[int(i)] for i in self._rng.integers(len(self._motions), size=count)]
-        kinds: dict[str, list[SampledMotion]] = {}
-        for motion in self._motions:
-            kinds.setdefault(motion.record.kind, []).append(motion)
+        kinds = self._by_kind = self._by_kind or self._grouped()
         weights = np.array([shares.get(kind, 0.0) for kind in kinds])
         if not weights.sum() > 0:
             raise DatasetError(f"the shares {shares} name none of the kinds here: {', '.join(kinds)}")
         names = self._rng.choice(list(kinds), size=count, p=weights / weights.sum())
         return [kinds[str(n)][int(self._rng.integers(len(kinds[str(n)])))] for n in names]
+
+    def _grouped(self) -> dict[str, list[SampledMotion]]:
+        kinds: dict[str, list[SampledMotion]] = {}
+        for motion in self._motions:
+            kinds.setdefault(motion.record.kind, []).append(motion)
+        return kinds

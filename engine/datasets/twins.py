@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from engine.datasets.fingerprint import Fingerprint
+from engine.datasets.variants import VARIANTS
 
 # The side that keeps an object of which another side has a twin: what was tested stays untrained.
 _PRECEDENCE = ("test_unseen", "test_seen", "validation", "train")
@@ -45,6 +46,6 @@ def exclude_twins(folder: Path) -> list[str]:
     excluded: set[str] = set()
     for one, two in find_twins(object_entries(folder)):
         loser = max(one, two, key=lambda entry: _PRECEDENCE.index(entry["split"]))
-        excluded.update({loser["key"], f"{loser['key']}-decimated", f"{loser['key']}-remeshed"})
+        excluded.update((loser["key"], *(f"{loser['key']}-{variant}" for variant in VARIANTS)))
     (folder / "excluded.json").write_text(json.dumps(sorted(excluded)))
     return sorted(excluded)

@@ -39,7 +39,12 @@ class ConstraintSpring:
 
 
 def hold(
-    rows: Float64[np.ndarray, "r d"], inverse_mass: Float64[np.ndarray, "d d"], *, most: int, hard: float = HARD
+    rows: Float64[np.ndarray, "r d"],
+    inverse_mass: Float64[np.ndarray, "d d"],
+    *,
+    most: int,
+    hard: float = HARD,
+    least_share: float = LEAST_SHARE,
 ) -> ConstraintSpring:
     """Return the spring that holds constraint rows.
 
@@ -48,6 +53,7 @@ def hold(
         inverse_mass: ``M^-1``.
         most: directions held hard at most.
         hard: angular frequency of a held direction [rad/s].
+        least_share: share of the whole mass that a held direction has behind it at least.
     """
     mobility = rows @ inverse_mass @ rows.T
     values, vectors = np.linalg.eigh(0.5 * (mobility + mobility.T))
@@ -57,10 +63,9 @@ def hold(
     frequency = np.where(np.arange(len(values)) < kept, hard, SOFT)
     floor = RANK_TOLERANCE * max(float(values[0]), 1e-30) if len(values) else 1.0
     effective = 1.0 / np.maximum(values, floor)
-    if hard == HARD:
-        # The first three coordinates move the whole.
-        whole = 3.0 / np.trace(inverse_mass[:3, :3])
-        effective = np.where(np.arange(len(values)) < kept, np.maximum(effective, LEAST_SHARE * whole), effective)
+    # The first three coordinates move the whole.
+    whole = 3.0 / np.trace(inverse_mass[:3, :3])
+    effective = np.where(np.arange(len(values)) < kept, np.maximum(effective, least_share * whole), effective)
     stiffness = np.where(np.arange(len(values)) < rank, frequency**2 * effective, 0.0)
     return ConstraintSpring((vectors * stiffness) @ vectors.T, kept, rank > most)
 

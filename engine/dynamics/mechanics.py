@@ -383,7 +383,7 @@ class Mechanics:
         inverse = np.linalg.inv(start.mass_matrix)
         most = 6 + self.body.k_q // 2
         if self._base.held and self.anchor is Anchor.STANDING:
-            soft = hold(derivative[:6], inverse, most=6, hard=STANDING_FREQUENCY).stiffness
+            soft = hold(derivative[:6], inverse, most=6, hard=STANDING_FREQUENCY, least_share=0.0).stiffness
             stiffness = np.zeros((len(derivative), len(derivative)))
             stiffness[:6, :6] = soft
             spring = ConstraintSpring(stiffness, 6, over=False)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from engine.datasets.alignment import aligned
 from engine.datasets.imported.refusal import ImportRefused
 from engine.datasets.local_rotation import local_rotations
 from engine.datasets.motion import Motion, Source
@@ -57,15 +58,6 @@ def check_mesh(points: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m 3"], 
 def sample(count: int) -> Int[np.ndarray, " s"]:
     """Return evenly spaced vertex numbers, few enough to compare hundreds of poses."""
     return np.unique(np.linspace(0, count - 1, min(count, _SAMPLES)).round().astype(np.int64))
-
-
-def aligned(
-    shapes: Float[np.ndarray, "c s 3"],
-) -> tuple[Float[np.ndarray, "c s 3"], Float[np.ndarray, "c 3 3"]]:
-    """Return the shapes without the rigid motion that carries the first one closest, and that motion's rotations."""
-    centred = shapes - shapes.mean(1, keepdims=True)
-    turn = polar_rotation(np.einsum("csi,sj->cij", centred, centred[0]))
-    return np.einsum("csi,cij->csj", centred, turn), turn
 
 
 def diverse(shapes: Float[np.ndarray, "c s 3"], count: int, *, file: Path) -> Int[np.ndarray, " k"]:

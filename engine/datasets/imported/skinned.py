@@ -15,8 +15,8 @@ from scipy.sparse import csr_matrix
 from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
+from engine.datasets.alignment import aligned
 from engine.datasets.imported.frames import (
-    aligned,
     check_mesh,
     diverse,
     plausible,

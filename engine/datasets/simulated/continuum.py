@@ -13,7 +13,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import trimesh
 from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
 
@@ -22,6 +21,7 @@ from engine.datasets.shapes.primitives import Rng
 from engine.datasets.shapes.solids import SOLIDS
 from engine.datasets.simulated.frame_choice import chosen_frames
 from engine.datasets.simulated.particle_surface import carrier_of, check_sound, fill_with_particles
+from engine.geometry.welding import vertex_components
 
 Arrays = tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "m 3"]]
 
@@ -129,13 +129,10 @@ def continuum(
     check_sound(np.concatenate((rest[None], snapshots)), faces, np.stack([gradient for _, gradient in carried]))
     # What creeps passes through many states that differ little: they are what there is to learn.
     positions, rotations = chosen_frames(rest, snapshots, faces, frames, least_change=LEAST_CHANGE, least_step=0.015)
-    component = trimesh.graph.connected_component_labels(
-        trimesh.Trimesh(vertices, faces, process=False).edges, len(vertices)
-    )
     return Motion(
         f"continuum/{material}",
         faces.astype(np.int32),
-        component.astype(np.int32),
+        vertex_components(faces, len(vertices)),
         (positions * scale).astype(np.float32),
         rotations,
         source=Source(name=f"Newton {version('newton')} implicit MPM") if source is None else source,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import trimesh
 from jaxtyping import Float, Int
 
 from engine.datasets.motion import Motion, Source
@@ -13,6 +12,7 @@ from engine.datasets.simulated.cloth_loads import LOADS, place, standing
 from engine.datasets.simulated.frame_choice import chosen_frames
 from engine.datasets.simulated.mujoco_model import FlexBody, Material
 from engine.geometry.surface import face_normals_and_areas
+from engine.geometry.welding import vertex_components
 
 Mesh = tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "m 3"]]
 LARGEST_STRETCH = 1.35
@@ -77,12 +77,10 @@ def cloth(
     if len(snapshots) < 0.3 * steps:
         raise ValueError(f"edges are stretched beyond {LARGEST_STRETCH} in {steps - len(snapshots)} of {steps} steps")
     positions, rotations = chosen_frames(scene.vertices, snapshots, faces, frames, least_change=0.02)
-    edges = trimesh.Trimesh(vertices, faces, process=False).edges
-    component = trimesh.graph.connected_component_labels(edges, len(vertices))
     return Motion(
         f"cloth/{name or 'cloth'}",
         faces.astype(np.int32),
-        component.astype(np.int32),
+        vertex_components(faces, len(vertices)),
         positions,
         rotations,
         fixed=load != "draped",

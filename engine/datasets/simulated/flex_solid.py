@@ -7,7 +7,6 @@ cage is simulated and carries the surface along.
 from __future__ import annotations
 
 import numpy as np
-import trimesh
 from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
 
@@ -17,6 +16,7 @@ from engine.datasets.shapes.solids import SOLIDS
 from engine.datasets.simulated.elastic_cage import ElasticCage
 from engine.datasets.simulated.frame_choice import chosen_frames
 from engine.datasets.simulated.solid_loads import LOADS
+from engine.geometry.welding import vertex_components
 
 Mesh = tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "m 3"]]
 
@@ -63,12 +63,10 @@ def soft_solid(
     weights = cage.cage.interpolation()
     snapshots = np.stack([np.asarray(weights @ x) for x in nodes[good]])
     positions, rotations = chosen_frames(vertices, snapshots, faces, frames, least_change=0.02)
-    edges = trimesh.Trimesh(vertices, faces, process=False).edges
-    component = trimesh.graph.connected_component_labels(edges, len(vertices))
     return Motion(
         f"elastic/{name or 'solid'}",
         faces.astype(np.int32),
-        component.astype(np.int32),
+        vertex_components(faces, len(vertices)),
         positions,
         rotations,
         fixed=bool((np.abs(nodes - cage.nodes).max((0, 2)) < 1e-9).any()),

@@ -6,6 +6,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
 
+from engine.datasets.alignment import aligned
 from engine.datasets.local_rotation import local_rotations
 
 LARGEST_TURN = np.deg2rad(150.0)
@@ -38,8 +39,8 @@ def chosen_frames(
         ValueError: the shape hardly changed, or fewer than four frames are left.
     """
     sample = np.linspace(0, len(rest) - 1, min(len(rest), 400)).astype(int)
-    aligned, turns = _aligned(rest[sample], snapshots[:, sample])
-    shapes = np.concatenate((rest[sample][None], aligned)).reshape(len(snapshots) + 1, -1) / np.sqrt(len(sample))
+    shapes, turns = aligned(np.concatenate((rest[None, sample], snapshots[:, sample])))
+    shapes = shapes.reshape(len(shapes), -1) / np.sqrt(len(sample))
     nearest = np.linalg.norm(shapes - shapes[0], axis=1)
     largest = float(nearest.max())
     if largest < least_change:
@@ -51,7 +52,7 @@ def chosen_frames(
             break
         nearest = np.minimum(nearest, np.linalg.norm(shapes - shapes[i], axis=1))
         rotations = local_rotations(rest, snapshots[i - 1 : i], faces)[0]
-        beside = turns[i - 1].inv() * Rotation.from_quat(rotations, scalar_first=True)
+        beside = Rotation.from_matrix(turns[i]).inv() * Rotation.from_quat(rotations, scalar_first=True)
         if np.quantile(beside.magnitude(), 0.99) < LARGEST_TURN:
             frames[i - 1] = rotations
     if len(frames) < 3:
@@ -60,16 +61,3 @@ def chosen_frames(
     still = np.tile(np.array([1, 0, 0, 0], dtype=np.float32), (len(rest), 1))
     positions = np.concatenate((rest[None], snapshots[order])).astype(np.float32)
     return positions, np.stack([still, *(frames[i] for i in order)]).astype(np.float32)
-
-
-def _aligned(
-    rest: Float[np.ndarray, "n 3"], snapshots: Float[np.ndarray, "s n 3"]
-) -> tuple[Float[np.ndarray, "s n 3"], Rotation]:
-    """Return the snapshots moved rigidly onto the rest shape, and the rotations that were taken off."""
-    centred = rest - rest.mean(0)
-    moved = snapshots - snapshots.mean(1, keepdims=True)
-    u, _, vt = np.linalg.svd(np.einsum("sni,nj->sij", moved, centred))
-    sign = np.ones((len(snapshots), 3))
-    sign[:, 2] = np.sign(np.linalg.det(u @ vt))
-    rotation = np.einsum("sik,sk,skj->sij", u, sign, vt)
-    return np.einsum("sji,snj->sni", rotation, moved) + rest.mean(0), Rotation.from_matrix(rotation)

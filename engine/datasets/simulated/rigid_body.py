@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 from engine.datasets.motion import Motion, Source
 from engine.datasets.shapes.primitives import Rng, along, box, cylinder, placed, random_bar, random_lump, torus
 from engine.datasets.simulated.mujoco_model import check_motion, compile_model, mujoco, numbers
+from engine.geometry.welding import vertex_components
 
 Mesh = tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "m 3"]]
 Pieces = list[trimesh.Trimesh]
@@ -113,8 +114,7 @@ def rigid_body(
     faces = np.asarray(shape[1])
     start = Rotation.random(rng=rng).apply(np.asarray(shape[0], dtype=np.float64))
     start = (start - 0.5 * (start.min(0) + start.max(0))) / float(np.ptp(start, axis=0).max())
-    edges = trimesh.Trimesh(start, faces, process=False).edges
-    component = np.asarray(trimesh.graph.connected_component_labels(edges, len(start)))
+    component = vertex_components(faces, len(start))
     floor = float(start[:, 2].min()) - rng.uniform(0.05, 1.0)
     model = compile_model(_scene(start, component, floor, rng))
     data = mujoco.MjData(model)

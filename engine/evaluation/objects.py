@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Float, Float64, Int
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from engine.datasets.alignment import rigid_fit, vertex_areas
 from engine.datasets.sampling import ObjectRecord, SampledMotion
@@ -99,8 +99,8 @@ def evaluation_object(motion: SampledMotion, *, rest_state: int = 0, seed: int =
     """
     if len(motion.vertices) != len(motion.points):
         raise ValueError(
-            f"{motion.record.key} has {len(motion.vertices)} meshes for {len(motion.points)} states; measure on a split "
-            "other than train, or import the files anew: those splits keep the mesh of every state"
+            f"{motion.record.key} has {len(motion.vertices)} meshes for {len(motion.points)} states; measure on a "
+            "split other than train, which keeps the mesh of every state"
         )
     faces = np.asarray(motion.faces, np.int32)
     meshes = motion.vertices.astype(np.float64)
@@ -172,16 +172,16 @@ def vertex_parts(motion: SampledMotion) -> Int[np.ndarray, " n"]:
         residual = np.zeros(count)
         for state in range(1, len(meshes)):
             residual = np.maximum(residual, _departure(points[:, mine], meshes, state))
-        away = cKDTree(points[0, mine]).query(meshes[0])[0]
+        away = KDTree(points[0, mine]).query(meshes[0])[0]
         cost[row] = np.where(residual < _PART_TOLERANCE, np.maximum(residual, _ROUNDING) + 1e-2 * away, np.inf)
     part = np.array([*labels, -1])[cost.argmin(0)]
     if labels:
         component = vertex_components(np.asarray(motion.faces), count)
-        for piece in np.setdiff1d(component, component[part >= 0]):
+        for piece in np.unique(component[part < 0]):
             mine = np.flatnonzero(component == piece)
             own = meshes[:, mine]
             if max(float(_departure(own, own, s).max()) for s in range(len(meshes))) < _PART_TOLERANCE:
-                part[mine] = motion.part[cKDTree(points[0]).query(own[0].mean(0))[1]]
+                part[mine] = motion.part[KDTree(points[0]).query(own[0].mean(0))[1]]
     return part
 
 

@@ -58,6 +58,7 @@ def load(
     anchor: Anchor | None = None,
     material: str | None = None,
     metres_per_unit: float = 0.5,
+    checkpoint: Path | None = None,
 ) -> LoadedObject:
     """Read a mesh and make it ready to move.
 
@@ -67,13 +68,17 @@ def load(
         anchor: how it is held; None lets the object suggest.
         material: a preset's name; None lets the object suggest.
         metres_per_unit: half the object's longest side [m].
+        checkpoint: file of the network that moves it; None takes the one that comes with the program.
 
     Raises:
         MeshError: the file holds no usable mesh; the message says what to do.
+        CheckpointError: the checkpoint cannot be used; the message says why.
         ValueError: an unknown material.
     """
     return load_object(
-        messages.LoadMesh(path, up=up, anchor=anchor, material=material, metres_per_unit=metres_per_unit)
+        messages.LoadMesh(
+            path, up=up, anchor=anchor, material=material, metres_per_unit=metres_per_unit, checkpoint=checkpoint
+        )
     )
 
 

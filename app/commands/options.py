@@ -17,6 +17,10 @@ AnchorChoice = Annotated[Anchor | None, typer.Option(help="How the object is hel
 MaterialChoice = Annotated[
     str | None, typer.Option(help=f"One of {', '.join(MATERIALS)}; by default what suits the object.")
 ]
+Network = Annotated[
+    Path | None,
+    typer.Option("--checkpoint", help="Network that moves the object (.safetensors); by default the program's own."),
+]
 Targets = Annotated[
     list[Path],
     typer.Option(

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int, UInt8
 from scipy.spatial import KDTree
 
 from app.commands.preview_motion import aligned_states, is_rigid, spread_states, walk_between, walk_states
-from app.render.contact_sheet import Figure
+from app.render.contact_sheet import Figure, distance_colors
 from engine.datasets.alignment import rigid_fit
 from engine.datasets.sampling import SampledMotion
 from engine.geometry.welding import vertex_components
@@ -31,8 +31,6 @@ _PARTS = np.array(
     ),
     np.uint8,
 )
-# From what stays to what moves most.
-_MOVED = np.array(((104, 132, 178), (112, 176, 176), (238, 206, 128), (226, 116, 86)), np.float64)
 # Radius of a sample where samples are all that is kept [half extents].
 _DOT = 0.028
 # Share of a piece's vertices that have to be of one rigid part for the whole piece to count as that part.
@@ -72,7 +70,7 @@ class Moving:
         if not self.as_samples:
             return [self._figure(chosen)]
         # The samples of the rest shape show nothing that its mesh does not.
-        plain = np.tile(_MOVED[:1].astype(np.uint8), (1, len(self.rest), 1))
+        plain = distance_colors(np.zeros((1, len(self.rest))))
         return [Figure(self.faces, self.rest[None], plain), *([self._figure(chosen[1:])] if len(chosen) > 1 else [])]
 
     def walk(self, *, stops: int, pictures: int) -> Figure:
@@ -84,8 +82,7 @@ class Moving:
         if self.tint is None:
             far = np.linalg.norm(self.states - self.states[0], axis=-1).max()
             share = np.linalg.norm(states - self.states[0], axis=-1) / max(float(far), 1e-6)
-            steps = np.linspace(0.0, 1.0, len(_MOVED))
-            colors = np.stack([np.interp(share, steps, channel) for channel in _MOVED.T], -1).astype(np.uint8)
+            colors = distance_colors(share)
         else:
             colors = np.tile(self.tint, (len(states), 1, 1))
         if not self.as_samples:

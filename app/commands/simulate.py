@@ -40,6 +40,7 @@ def simulate(
     up: options.Up = None,
     gravity: Annotated[float, typer.Option(help="Downward [m/s^2].")] = 9.81,
     floor: Annotated[bool, typer.Option(help="Whether there is a floor.")] = True,
+    checkpoint: options.Network = None,
     camera: options.Camera = options.DEFAULT_CAMERA,  # type: ignore[assignment]
     quiet: options.Quiet = False,
 ) -> None:
@@ -74,6 +75,7 @@ def simulate(
         up=up,
         gravity=gravity,
         floor=floor,
+        checkpoint=checkpoint,
         quiet=quiet,
     )
     write_all(clip, output, fps=fps, size=size, camera=camera, quiet=quiet)
@@ -90,6 +92,7 @@ def _run(
     up: options.UpAxis | None,
     gravity: float,
     floor: bool,
+    checkpoint: Path | None,
     quiet: bool,
 ) -> Clip:
     from dataclasses import replace
@@ -109,7 +112,7 @@ def _run(
     anchor = anchor or (Anchor.FREE if drop is not None else own_anchor)
     if drop is not None and anchor not in (None, Anchor.FREE):
         raise Refused(f"an object that is {anchor.value} cannot fall: leave out --drop, or say --anchor free")
-    loaded = api.load(mesh, up=up, anchor=anchor, material=material or own_material)
+    loaded = api.load(mesh, up=up, anchor=anchor, material=material or own_material, checkpoint=checkpoint)
     if scene is not None and scene.material is not None and material is None:
         motion = loaded.motion.with_material(scene.material)
         loaded = replace(loaded, material=scene.material, motion=motion)

@@ -32,6 +32,10 @@ CELL = (176, 152)
 _MARGIN = 28
 _GAP = 14
 _CAPTION = 24
+# From what stays to what moves most.
+_MOVED = np.array(((104, 132, 178), (112, 176, 176), (238, 206, 128), (226, 116, 86)), np.float64)
+ELEVATION = 20.0
+"""Angle of the eye above the horizon [degrees]."""
 # Share of the picture that an object fills at most; shadows fade out in the rest.
 _FILL = 0.84
 _SHADOW = 0.55
@@ -50,6 +54,12 @@ class Figure:
     faces: Int[np.ndarray, "m 3"]
     states: Float[np.ndarray, "f n 3"]
     colors: UInt8[np.ndarray, "f n 3"]
+
+
+def distance_colors(share: Float[np.ndarray, "*shape"]) -> UInt8[np.ndarray, "*shape 3"]:
+    """Return colours (sRGB) from blue, for what stayed (0), to red, for what moved by the whole of a distance (1)."""
+    steps = np.linspace(0.0, 1.0, len(_MOVED))
+    return np.stack([np.interp(share, steps, channel) for channel in _MOVED.T], -1).astype(np.uint8)
 
 
 class Studio:
@@ -77,11 +87,17 @@ class Studio:
         # Showing looks at everything anew, so it is done while there is nothing.
         self._plotter.show(auto_close=False, interactive=False)
 
-    def pictures(self, *figures: Figure) -> list[UInt8[np.ndarray, "h w 3"]]:
-        """Return a picture of each state, all from one place from which all states of all figures are in view."""
+    def pictures(self, *figures: Figure, elevation: float = ELEVATION) -> list[UInt8[np.ndarray, "h w 3"]]:
+        """Return a picture of each state, all from one place from which all states of all figures are in view.
+
+        Args:
+            figures: objects.
+            elevation: angle of that place above the horizon [degrees].
+        """
         floor = min(float(figure.states[..., 2].min()) for figure in figures)
         placed = [np.array(figure.states, np.float32) - np.array((0, 0, floor), np.float32) for figure in figures]
-        camera = camera_on(np.concatenate([states.reshape(-1, 3) for states in placed]), self.size[0] / self.size[1])
+        points = np.concatenate([states.reshape(-1, 3) for states in placed])
+        camera = camera_on(points, self.size[0] / self.size[1], elevation=elevation)
         view = camera.view(*self.size)
         low = np.min([states.min((0, 1)) for states in placed], axis=0).astype(float)
         high = np.max([states.max((0, 1)) for states in placed], axis=0).astype(float)
@@ -144,15 +160,16 @@ class Studio:
         self.close()
 
 
-def camera_on(points: Float[np.ndarray, "n 3"], aspect: float) -> OrbitCamera:
+def camera_on(points: Float[np.ndarray, "n 3"], aspect: float, *, elevation: float = ELEVATION) -> OrbitCamera:
     """Return a camera that has all points well in view, closer than their box would let it come.
 
     Args:
         points: Z up, shape (n, 3).
         aspect: width over height of the picture.
+        elevation: angle of the camera above the horizon [degrees].
     """
     points = points[:: max(1, len(points) // 20000)].astype(np.float64)
-    camera = OrbitCamera(elevation=float(np.radians(20.0)))
+    camera = OrbitCamera(elevation=float(np.radians(elevation)))
     camera.frame(points.min(0), points.max(0), aspect)
     for _ in range(4):
         view = camera.view(1000, 1000)

@@ -15,6 +15,7 @@ from engine.dynamics.state import Grab, Loads, State, StepReport, SurfacePoint
 from engine.geometry.mesh_reader import load_rest_shape
 from engine.geometry.rest_shape import RestShape
 from engine.kinematics.object_kinematics import ObjectKinematics, prepare_object
+from engine.model.checkpoint import DEFAULT_CHECKPOINT
 from engine.runtime.messages import LoadMesh
 from engine.scenes.material import MATERIALS, Anchor, Material
 
@@ -83,6 +84,7 @@ class LoadedObject:
         vertex_weights: blending weights of the handles, shape (n, T), for clips.
         fingerprint: of the checkpoint.
         trust: a few words on how far the network may be trusted with this shape.
+        checkpoint: file of the network; None where it came from no file.
     """
 
     path: Path
@@ -95,6 +97,7 @@ class LoadedObject:
     vertex_weights: Float32[np.ndarray, "n t"]
     fingerprint: str
     trust: str = ""
+    checkpoint: Path | None = None
 
 
 def load_object(command: LoadMesh, *, cancelled: Callable[[], bool] = lambda: False) -> LoadedObject:
@@ -106,13 +109,15 @@ def load_object(command: LoadMesh, *, cancelled: Callable[[], bool] = lambda: Fa
 
     Raises:
         MeshError: the file holds no usable mesh; the message says what to do.
+        CheckpointError: the checkpoint cannot be used; the message says why.
         LoadCancelled: as asked for.
         ValueError: an unknown material.
     """
     wanted = None if command.material is None else preset(command.material)
     rest = load_rest_shape(command.path, up=command.up)
     _go_on(cancelled)
-    kinematics = prepare_object(rest)
+    checkpoint = command.checkpoint or DEFAULT_CHECKPOINT
+    kinematics = prepare_object(rest, checkpoint=checkpoint)
     _go_on(cancelled)
     anchor = command.anchor or Anchor.STANDING
     material = material_for(wanted or MATERIALS["elastic"], rest)
@@ -129,6 +134,7 @@ def load_object(command: LoadMesh, *, cancelled: Callable[[], bool] = lambda: Fa
         vertex_weights=kinematics.vertex_weights.float().numpy(),
         fingerprint=kinematics.fingerprint,
         trust=_trust(kinematics),
+        checkpoint=checkpoint,
     )
 
 

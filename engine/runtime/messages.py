@@ -32,6 +32,7 @@ class LoadMesh:
         anchor, material: wanted (material: a preset's name); None lets the object suggest.
         metres_per_unit: size of the unit frame's unit [m].
         height: of its lowest point above the floor, from where it begins at rest [m].
+        checkpoint: file of the network that moves it; None takes the one that comes with the program.
     """
 
     path: Path
@@ -40,6 +41,7 @@ class LoadMesh:
     material: str | None = None
     metres_per_unit: float = 0.5
     height: float = 0.0
+    checkpoint: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +286,7 @@ class Loaded:
         metres_per_unit: size of the unit frame's unit [m].
         trust: a few words on how far the network may be trusted with this shape; empty if unknown.
         path: the file.
+        checkpoint: file of the network that moves it; None where it came from no file.
     """
 
     generation: int
@@ -294,6 +297,7 @@ class Loaded:
     metres_per_unit: float
     trust: str
     path: Path
+    checkpoint: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,6 +178,7 @@ class Session:
                 metres_per_unit=loaded.metres_per_unit,
                 trust=loaded.trust,
                 path=loaded.path,
+                checkpoint=loaded.checkpoint,
             )
         )
         self._run(True, again=True)

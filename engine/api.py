@@ -26,6 +26,7 @@ from engine.runtime import messages
 from engine.runtime.loading import LoadedObject, load_object
 from engine.runtime.pacing import STEP
 from engine.runtime.session import Session
+from engine.runtime.stage import Stage
 from engine.scenes.conditions import Condition
 from engine.scenes.material import Anchor
 
@@ -92,6 +93,7 @@ def simulate(
     floor: bool = True,
     progress: Callable[[int, int], None] | None = None,
     cancelled: Callable[[], bool] | None = None,
+    watch: Callable[[Stage], None] | None = None,
 ) -> Clip:
     """Let time pass and return what happened. The same session runs here and in the window, without clock or thread.
 
@@ -104,6 +106,7 @@ def simulate(
         floor: whether there is one.
         progress: called with the steps done and their number.
         cancelled: asked before each step.
+        watch: shown the stage after each step, to measure what a clip does not keep, such as energies.
 
     Raises:
         SimulationError: a step failed, or the time is not positive.
@@ -122,12 +125,14 @@ def simulate(
         messages.StartRecording(),
     )
     for command in beginning:
-        _watch(session.handle(command), 0.0)
+        _check(session.handle(command), 0.0)
     steps = max(1, round(seconds / STEP))
     for done in range(1, steps + 1):
         if cancelled is not None and cancelled():
             raise ExportCancelled
-        _watch(session.handle(messages.StepOnce()), done * STEP)
+        _check(session.handle(messages.StepOnce()), done * STEP)
+        if watch is not None and session.stage is not None:
+            watch(session.stage)
         if progress is not None:
             progress(done, steps)
     (recorded,) = [e for e in session.handle(messages.StopRecording()) if isinstance(e, messages.Recorded)]
@@ -171,7 +176,7 @@ def export(
         raise ClipError(f"{path.name} should end in one of {', '.join(EXPORT_SUFFIXES)}")
 
 
-def _watch(events: Sequence[messages.Event], time: float) -> None:
+def _check(events: Sequence[messages.Event], time: float) -> None:
     for event in events:
         if isinstance(event, (messages.Diverged, messages.Failed, messages.LoadFailed)):
             raise SimulationError(f"the motion could not be computed at {time:.2f} s: {event.reason}")

@@ -12,7 +12,7 @@ from engine.clips.clip import Clip
 from engine.clips.video import even_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from jaxtyping import Float, UInt8
 
@@ -26,8 +26,8 @@ _LOOKS = 24
 _ARROW_SHARE = 0.3
 
 
-def film_of(*, size: tuple[int, int], camera: CameraChoice, marks: bool = True) -> Film:
-    """Return how to draw clips at a size [pixels]."""
+def film_of(*, size: tuple[int, int], camera: CameraChoice | OrbitCamera, marks: bool = True) -> Film:
+    """Return how to draw clips at a size [pixels], each with all of its motion in view or with a camera that stays."""
     from engine.api import Film
 
     def draw(clip: Clip, times: Float[np.ndarray, " f"]) -> Iterator[UInt8[np.ndarray, "h w 3"]]:
@@ -37,14 +37,19 @@ def film_of(*, size: tuple[int, int], camera: CameraChoice, marks: bool = True) 
 
 
 def _pictures(
-    clip: Clip, times: Float[np.ndarray, " f"], size: tuple[int, int], choice: CameraChoice, *, marks: bool
+    clip: Clip,
+    times: Float[np.ndarray, " f"],
+    size: tuple[int, int],
+    choice: CameraChoice | OrbitCamera,
+    *,
+    marks: bool,
 ) -> Iterator[UInt8[np.ndarray, "h w 3"]]:
     from app.render.offscreen import OffscreenRenderer
 
     rest = drawn_shape(clip)
     overlay = _overlays(clip, rest) if marks else None
     first = clip.at(float(times[0]))
-    camera = _camera(clip, times, size, choice)
+    camera = camera_over([clip], times, size, choice) if isinstance(choice, CameraChoice) else choice
     with OffscreenRenderer(rest, size=size, vertices=first, camera=camera, floor=clip.facts.floor) as renderer:
         for time in times:
             vertices = clip.at(float(time))
@@ -69,11 +74,13 @@ def drawn_shape(clip: Clip) -> RestShape:
     return rest_shape_from_arrays(clip.rest_vertices, clip.rest_faces, name=clip.facts.name)
 
 
-def _camera(clip: Clip, times: Float[np.ndarray, " f"], size: tuple[int, int], choice: CameraChoice) -> OrbitCamera:
-    """Return a camera that has the object in view at all times."""
+def camera_over(
+    clips: Sequence[Clip], times: Float[np.ndarray, " f"], size: tuple[int, int], choice: CameraChoice
+) -> OrbitCamera:
+    """Return a camera that has the object in view at all times of all clips."""
     from app.render.cameras import OrbitCamera
 
-    looks = [clip.at(float(time)) for time in times[:: max(1, len(times) // _LOOKS)]]
+    looks = [clip.at(float(time)) for clip in clips for time in times[:: max(1, len(times) // _LOOKS)]]
     low = np.min([look.min(0) for look in looks], axis=0).astype(float)
     high = np.max([look.max(0) for look in looks], axis=0).astype(float)
     camera = OrbitCamera()

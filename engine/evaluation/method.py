@@ -6,7 +6,7 @@ the rest shape alone; one that looks at the true states says so (`sees_states`) 
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Float64
@@ -14,6 +14,7 @@ from jaxtyping import Float, Float64
 from engine.evaluation.objects import EvaluationObject
 
 
+@runtime_checkable
 class PreparedMethod(Protocol):
     """One object as a method moves it. At ``q = 0`` it should be at rest.
 
@@ -40,6 +41,7 @@ class PreparedMethod(Protocol):
         ...
 
 
+@runtime_checkable
 class Method(Protocol):
     """A method with its settings and, where it is learned, its weights."""
 

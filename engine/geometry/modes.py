@@ -200,8 +200,7 @@ class ModalPoser:
         cage = self.modes.cage
         gradient = np.einsum("k,kedb->edb", amplitudes, self.gradients)
         skew = 0.5 * (gradient - gradient.transpose(0, 2, 1))
-        turn = np.stack((skew[:, 2, 1], skew[:, 0, 2], skew[:, 1, 0]), -1)
-        deformation = Rotation.from_rotvec(turn).as_matrix() @ (np.eye(3) + gradient - skew)
+        deformation = Rotation.from_rotvec(_axial(skew)).as_matrix() @ (np.eye(3) + gradient - skew)
         repeated = np.repeat(deformation, self._edges_per_element, 0)
         target = np.einsum("eij,ej->ei", repeated, self._rest_edges)
         right = np.asarray(self._difference.T @ target)[~self._held]
@@ -212,6 +211,29 @@ class ModalPoser:
         np.add.at(summed, cage.elements.ravel(), np.repeat(realised, 8, 0))
         return positions, polar_rotation(summed)
 
+    def pose_with_tangents(
+        self, amplitudes: Float[np.ndarray, " k"]
+    ) -> tuple[Float[np.ndarray, "c 3"], Float[np.ndarray, "k c 3"]]:
+        """Return the node positions (unit frame) and their derivatives along each amplitude."""
+        gradient = np.einsum("k,kedb->edb", amplitudes, self.gradients)
+        skew = 0.5 * (gradient - gradient.transpose(0, 2, 1))
+        turn, stretch = Rotation.from_rotvec(_axial(skew)).as_matrix(), np.eye(3) + gradient - skew
+        # d(R S) = [J_l dw] R S + R dS, one matrix per mode and element.
+        own_skew = 0.5 * (self.gradients - self.gradients.transpose(0, 1, 3, 2))
+        spin = np.einsum("eij,kej->kei", rotation_left_jacobian(_axial(skew)), _axial(own_skew))
+        deformation = turn @ stretch
+        by_spin = np.cross(spin[:, :, None, :], deformation.transpose(0, 2, 1)[None]).transpose(0, 1, 3, 2)
+        every = np.concatenate((deformation[None], by_spin + turn @ (self.gradients - own_skew)))
+        edges = self._rest_edges.reshape(len(every[0]), -1, 3)
+        target = np.einsum("meij,eaj->eami", every, edges).reshape(len(self._edge), -1)
+        right = np.asarray(self._difference.T @ target)[~self._held].reshape(-1, len(every), 3)
+        right[:, 0] -= self._couple @ self.modes.cage.nodes[self._held]
+        positions = np.zeros((len(self._held), len(every), 3))
+        positions[self._held, 0] = self.modes.cage.nodes[self._held]
+        solved = self._factor.solve(np.ascontiguousarray(right.reshape(len(right), -1)))
+        positions[~self._held] = solved.reshape(right.shape)
+        return positions[:, 0], positions[:, 1:].transpose(1, 0, 2)
+
     def surface(
         self, amplitudes: Float[np.ndarray, " k"]
     ) -> tuple[Float[np.ndarray, "n 3"], Float[np.ndarray, "n 3 3"]]:
@@ -219,6 +241,24 @@ class ModalPoser:
         positions, rotations = self.pose(amplitudes)
         blended = np.asarray(self._interpolation @ rotations.reshape(-1, 9)).reshape(-1, 3, 3)
         return np.asarray(self._interpolation @ positions), polar_rotation(blended)
+
+
+def _axial(skew: Float[np.ndarray, "*n 3 3"]) -> Float[np.ndarray, "*n 3"]:
+    """Return the vector ``w`` of each skew matrix ``[w]``."""
+    return np.stack((skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]), -1)
+
+
+def rotation_left_jacobian(vector: Float[np.ndarray, "n 3"]) -> Float[np.ndarray, "n 3 3"]:
+    """Return J with ``exp(w + dw) = exp(J dw) exp(w)`` to first order, for each rotation vector ``w`` [rad]."""
+    size = np.linalg.norm(vector, axis=-1)[:, None, None]
+    cross = np.zeros((len(vector), 3, 3))
+    cross[:, 0, 1], cross[:, 0, 2], cross[:, 1, 2] = -vector[:, 2], vector[:, 1], -vector[:, 0]
+    cross -= cross.transpose(0, 2, 1)
+    small = size < 1e-4
+    safe = np.where(small, 1.0, size)
+    first = np.where(small, 0.5 - size**2 / 24, (1.0 - np.cos(safe)) / safe**2)
+    second = np.where(small, 1.0 / 6.0 - size**2 / 120, (safe - np.sin(safe)) / safe**3)
+    return np.eye(3) + first * cross + second * (cross @ cross)
 
 
 def polar_rotation(matrices: Float[np.ndarray, "*n 3 3"]) -> Float[np.ndarray, "*n 3 3"]:

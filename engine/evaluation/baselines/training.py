@@ -1,0 +1,214 @@
+"""Train a baseline. Read downward: settings, its gate, loop, file.
+
+    loss = mean over pairs of position / (m + 0.05) + regulariser
+
+with ``position`` the mean squared distance [unit frame] and ``m`` the RMS motion of the pair: the network's loss
+without the terms of rotations and edges, which the baselines do not have in their papers. Data, split, batches and
+shares of the kinds are the network's.
+
+A baseline has to pass its gate: on training objects its error is at most 0.7 of the motion. Where it does not within
+the budget it goes on, at the lowest learning rate, until it does or until ``most_seconds`` are spent; its time is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from engine.datasets.pairs import ObjectPool, PairBatch, Sampling, draw_batch
+from engine.evaluation.baselines.blobs import RigidBlobs
+from engine.evaluation.baselines.keypoint_deformer import KeypointDeformer
+from engine.evaluation.baselines.network import BaselineNetwork, reconstruction_loss
+from engine.model.checkpoint import CheckpointError
+from engine.training.train import KIND_SHARES, TrainingDiverged
+
+logger = logging.getLogger(__name__)
+
+FORMAT = "neurok-baseline-0"
+GATE = 0.7
+# Networks by name, with the arguments that differ from their defaults.
+TRAINED: dict[str, tuple[type[KeypointDeformer] | type[RigidBlobs], dict[str, Any]]] = {
+    "keypoint_deformer": (KeypointDeformer, {}),
+    "blobs": (RigidBlobs, {}),
+    "blobs_4": (RigidBlobs, {"blobs": 4}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineTraining:
+    """Settings of a run.
+
+    Attributes:
+        items: pairs (rest shape, state) to train on.
+        seconds: ends the budget earlier, if given.
+        most_seconds: when a baseline that fails its gate gives up.
+        objects: rest shapes of a batch; each comes with ``frames`` states.
+        frames: states of each rest shape.
+        pool: most objects held in memory at once.
+        exam: training objects on which the gate is measured.
+    """
+
+    items: int = 150_000
+    seconds: float | None = None
+    most_seconds: float = 3600.0
+    objects: int = 16
+    frames: int = 4
+    learning_rate: float = 1.0e-3
+    weight_decay: float = 0.01
+    warmup_iterations: int = 100
+    pool: int = 8192
+    exam: int = 384
+    seed: int = 0
+    threads: int = 1
+
+
+@torch.no_grad()
+def error_over_motion(network: BaselineNetwork, batches: list[PairBatch], kinds: list[list[str]]) -> dict[str, float]:
+    """Return the RMS error over the RMS motion of pairs, of each kind that moves and of all of them together."""
+    sums: dict[str, list[tuple[float, float]]] = {}
+    for batch, names in zip(batches, kinds, strict=True):
+        error = (network.reconstruct(batch)[0] - batch.deformed).square().sum(-1).mean(1)
+        motion = (batch.points.repeat_interleave(batch.frames, 0) - batch.deformed).square().sum(-1).mean(1)
+        for i in range(len(error)):
+            name = names[i // batch.frames]
+            # A rigid body has no motion left to divide by.
+            if name != "rigid":
+                sums.setdefault(name, []).append((float(error[i]), float(motion[i])))
+    totals = {name: np.sum(pairs, 0) for name, pairs in sums.items()}
+    totals["all"] = np.sum(list(totals.values()), 0)
+    return {f"error/{name}": float(np.sqrt(e / max(m, 1e-12))) for name, (e, m) in sorted(totals.items())}
+
+
+def train_baseline(name: str, data: list[Path], out: Path, *, config: BaselineTraining) -> dict[str, Any]:
+    """Train one baseline on the datasets in the given folders, write its checkpoint, and return its facts.
+
+    Raises:
+        KeyError: there is no baseline of that name to be trained.
+        DatasetError: a folder is no dataset, or has nothing to train on.
+        TrainingDiverged: the loss was not finite.
+    """
+    torch.set_num_threads(config.threads)
+    torch.manual_seed(config.seed)
+    kind, options = TRAINED[name]
+    network = kind(**options)
+    pool = ObjectPool(data, capacity=config.pool, seed=config.seed + 1)
+    shares = {m.record.kind: KIND_SHARES.get(m.record.kind, 0.05) for m in pool.motions}
+    sampling = Sampling(seed_count=network.seed_count, frames=config.frames)
+    exam, kinds = _exam(pool, shares, sampling, config)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
+    rng = np.random.default_rng([config.seed, 0])
+    began = time.perf_counter()
+    items, iteration, reported = 0, 0, 0.0
+    losses: list[float] = []
+    figures: dict[str, float] = {}
+    done = False
+    while not done:
+        spent = time.perf_counter() - began
+        share = max(items / config.items, spent / config.seconds if config.seconds else 0.0)
+        rate = config.learning_rate * min(1.0, (iteration + 1) / config.warmup_iterations)
+        rate *= 0.05 + 0.95 * 0.5 * (1.0 + float(np.cos(np.pi * min(share, 1.0))))
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        batch = draw_batch(pool.draw(config.objects, shares=shares), rng, sampling, identity_share=0.05)
+        losses.append(training_step(network, batch, optimizer, iteration))
+        iteration, items = iteration + 1, items + config.objects * config.frames
+        spent = time.perf_counter() - began
+        over = items >= config.items or (config.seconds is not None and spent >= config.seconds)
+        if over or spent - reported > 60.0:
+            reported = spent
+            figures = error_over_motion(network, exam, kinds)
+            done = over and (figures["error/all"] <= GATE or spent >= config.most_seconds)
+            logger.info(
+                json.dumps({"items": items, "seconds": round(spent), "loss": float(np.mean(losses)), **figures})
+            )
+            losses.clear()
+    facts = {
+        "name": name,
+        "items": items,
+        "seconds": time.perf_counter() - began,
+        "passes": figures["error/all"] <= GATE,
+        "parameters": sum(p.numel() for p in network.parameters()),
+        "training": asdict(config),
+        "objects": len(pool.motions),
+        **figures,
+    }
+    save_baseline(network, facts, out)
+    return facts
+
+
+def training_step(
+    network: BaselineNetwork, batch: PairBatch, optimizer: torch.optim.Optimizer, iteration: int = 0
+) -> float:
+    """Take one step and return the loss before it.
+
+    Raises:
+        TrainingDiverged: the loss was not finite.
+    """
+    positions, regulariser = network.reconstruct(batch)
+    loss = reconstruction_loss(batch, positions).mean() + regulariser
+    if not torch.isfinite(loss):
+        raise TrainingDiverged(f"the loss of {network.name} was {float(loss)} at iteration {iteration}")
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+    optimizer.step()
+    return float(loss.detach())
+
+
+def _exam(
+    pool: ObjectPool, shares: dict[str, float], sampling: Sampling, config: BaselineTraining
+) -> tuple[list[PairBatch], list[list[str]]]:
+    """Return fixed pairs of training objects, drawn by kind as in training, with the kinds."""
+    rng = np.random.default_rng(7)
+    chosen = pool.draw(config.exam, shares=shares)
+    groups = [chosen[i : i + 32] for i in range(0, len(chosen), 32)]
+    batches = [draw_batch(group, rng, sampling) for group in groups]
+    return batches, [[m.record.kind for m in group] for group in groups]
+
+
+def save_baseline(network: BaselineNetwork, facts: dict[str, Any], path: Path) -> None:
+    """Write a trained baseline with its settings and facts, beside the target, then rename it over."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    metadata = {
+        "format": FORMAT,
+        "network": network.name,
+        "settings": json.dumps(network.settings()),
+        "facts": json.dumps(facts),
+    }
+    part = path.with_name(path.name + ".part")
+    save_file({k: v.detach().contiguous() for k, v in network.state_dict().items()}, part, metadata)
+    part.replace(path)
+
+
+def load_baseline(path: Path) -> tuple[BaselineNetwork, dict[str, Any]]:
+    """Read a trained baseline and its facts.
+
+    Raises:
+        CheckpointError: the file is missing, or holds no baseline.
+    """
+    if not path.is_file():
+        raise CheckpointError(
+            f"no baseline at {path}: train it with 'main.py evaluate baseline NAME --data DIR -o {path}'"
+        )
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {key: file.get_tensor(key) for key in file.keys()}
+    except (SafetensorError, OSError) as error:
+        raise CheckpointError(f"{path.name} is not a readable safetensors file: {error}") from error
+    if metadata.get("format") != FORMAT:
+        raise CheckpointError(f"{path.name} is of format {metadata.get('format')!r}; baselines are {FORMAT!r}")
+    classes = {kind.name: kind for kind, _ in TRAINED.values()}
+    network = classes[metadata["network"]](**json.loads(metadata["settings"]))
+    network.load_state_dict(tensors)
+    network.eval().requires_grad_(False)
+    return network, json.loads(metadata["facts"])

@@ -113,13 +113,14 @@ def rest_shape(mesh: Path, *, vertices: int | None = None) -> RestShape:
 def _kinematics(rest: RestShape, k_q: int | None) -> ObjectKinematics:
     """Return the object with its own number of coordinates, or with another one, for timing."""
     from engine.kinematics.object_kinematics import ObjectKinematics, prepare_object
+    from engine.kinematics.reduction import ReductionKind
     from engine.model.checkpoint import load_checkpoint
 
     kinematics = prepare_object(rest)
     if k_q is None or k_q == kinematics.k_q:
         return kinematics
     if k_q > kinematics.k_q:
-        kinematics = ObjectKinematics(rest, load_checkpoint(), reduce=False)
+        kinematics = ObjectKinematics(rest, load_checkpoint(), reduction=ReductionKind.NONE)
     if k_q > kinematics.k_q:
         raise Refused(f"the network's latent has {kinematics.k_q} directions, so there are no {k_q} coordinates")
     _keep_directions(kinematics, k_q)

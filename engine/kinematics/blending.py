@@ -32,10 +32,15 @@ class DrivenPoints:
 
 
 def drive(
-    weights: Float[Tensor, "p t"], handles: Float[Tensor, "t 8"], points: Float[Tensor, "p 3"]
+    weights: Float[Tensor, "p t"], handles: Float[Tensor, "t m"], points: Float[Tensor, "p 3"]
 ) -> Float[Tensor, "p 3"]:
-    """Return the points carried by blended handles: one matrix product and a few sums, whatever the mesh."""
+    """Return the points carried by blended handles: one matrix product and a few sums, whatever the mesh.
+
+    Motions of twelve numbers are affine maps (the ablation of `engine.model.motions`).
+    """
     b = weights @ handles
+    if handles.shape[-1] == 12:
+        return points + (b[:, :9].unflatten(-1, (3, 3)) @ points[..., None])[..., 0] + b[:, 9:]
     w, u, dw, d = b[:, :1], b[:, 1:4], b[:, 4:5], b[:, 5:]
     inverse = 2.0 / (b[:, :4] * b[:, :4]).sum(-1, keepdim=True)
     # R x + t = x + 2/N (u x (u x x + w x) + w d - dw u + u x d), with the crosses gathered into one.
@@ -45,9 +50,11 @@ def drive(
 
 
 def drive_with_tangents(
-    weights: Float[Tensor, "p t"], handles: Float[Tensor, "k1 t 8"], points: Float[Tensor, "p 3"]
+    weights: Float[Tensor, "p t"], handles: Float[Tensor, "k1 t m"], points: Float[Tensor, "p 3"]
 ) -> DrivenPoints:
     """Return the driven points and their derivatives; ``handles`` holds the state and then its k tangents."""
+    if handles.shape[-1] == 12:
+        return _drive_affine(weights, handles, points)
     p, t = len(weights), handles.shape[1]
     b = (weights @ handles.transpose(0, 1).reshape(t, -1)).view(p, -1, 8)
     b0, db = b[:, 0], b[:, 1:]
@@ -79,6 +86,17 @@ def drive_with_tangents(
     moved = torch.bmm(db, jacobian * half[..., None])
     turned = torch.bmm(db[..., :4], turning)
     return DrivenPoints(points + shift, moved, rotation, turned)
+
+
+def _drive_affine(
+    weights: Float[Tensor, "p t"], maps: Float[Tensor, "k1 t 12"], points: Float[Tensor, "p 3"]
+) -> DrivenPoints:
+    """Drive points by blended affine maps, which have no rotations to tell."""
+    b = torch.einsum("pt,ktn->pkn", weights, maps)
+    moved = (b[..., :9].unflatten(-1, (3, 3)) @ points[:, None, :, None])[..., 0] + b[..., 9:]
+    still = points.new_zeros(len(points), 4)
+    still[:, 0] = 1.0
+    return DrivenPoints(points + moved[:, 0], moved[:, 1:], still, points.new_zeros(len(points), len(maps) - 1, 4))
 
 
 # Row i, column j of the product with ``a`` is component j of ``a x e_i``.

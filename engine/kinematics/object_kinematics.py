@@ -21,13 +21,16 @@ from engine.geometry.surface import (
     farthest_points,
     sample_surface,
 )
+from engine.kinematics.autodiff_decoder import AutodiffDecoder
 from engine.kinematics.blending import DrivenPoints, drive, drive_with_tangents
 from engine.kinematics.mass_points import MassPoints, build_mass_points
+from engine.kinematics.reading_frame import reading_frame
 from engine.kinematics.reduced_decoder import ReducedDecoder
-from engine.kinematics.reduction import Reduction, active_subspace, without_rigid
+from engine.kinematics.reduction import Reduction, ReductionKind, active_subspace, without_rigid
 from engine.model.checkpoint import Checkpoint, load_checkpoint
-from engine.model.handle_decoder import PreparedDecoder
-from engine.model.variational_autoencoder import Instance, VariationalAutoencoder
+from engine.model.handle_decoder import PreparedHandles
+from engine.model.motions import MotionKind
+from engine.model.variational_autoencoder import Instance, PreparedDecoder, VariationalAutoencoder
 
 ENCODER_POINTS = 448
 MASS_SAMPLES = 128
@@ -72,7 +75,7 @@ class ObjectKinematics:
         checkpoint: Checkpoint,
         *,
         seed: int = 0,
-        reduce: bool = True,
+        reduction: ReductionKind = ReductionKind.VECTOR,
         dtype: torch.dtype = torch.float32,
     ) -> None:
         """Encode the rest shape, find the moving directions and the blending weights.
@@ -81,7 +84,7 @@ class ObjectKinematics:
             rest: the object.
             checkpoint: the trained network.
             seed: of the surface samples and of the prior samples.
-            reduce: False keeps every latent direction (the paper's ablation).
+            reduction: how the latent is reduced: by the whole displacement, by its norm (the paper's), or not at all.
             dtype: precision of the network and the decode.
         """
         self.rest, self.fingerprint, self.dtype = rest, checkpoint.fingerprint, dtype
@@ -94,6 +97,7 @@ class ObjectKinematics:
         normals, areas = face_normals_and_areas(vertices, faces)
         self.face_component = np.asarray(rest.component)[faces[:, 0]]
         with torch.inference_mode():
+            self._frame = reading_frame(vertices, faces, canonical=model.config.canonical)
             instance, z0 = self._encode(model, vertices, faces, normals, areas, rng)
             self.vertex_weights = self._vertex_weights(model, instance, vertices, faces, normals, areas)
             self._rest_points = torch.as_tensor(vertices, dtype=dtype)
@@ -104,8 +108,8 @@ class ObjectKinematics:
                 vertices, faces, self.sample_points, self.sample_component, self.face_component, solid=rest.solid
             )
             prepared = model.prepare(instance)
-            self.reduction = self._reduce(prepared, z0, instance.mu[0], model, rng, reduce=reduce)
-            self.decoder = ReducedDecoder(prepared, z0, self.reduction.basis * self.reduction.unit)
+            self.reduction = self._reduce(prepared, z0, instance.mu[0], rng, reduction)
+            self.decoder = self._reduced(prepared, z0, self.reduction.basis * self.reduction.unit)
             self.prior = self._prior_states(prepared, z0, instance.mu[0], rng)
         offset = z0 - instance.mu[0]
         inside = self.reduction.basis.t() @ offset
@@ -125,12 +129,12 @@ class ObjectKinematics:
 
     # -- states ------------------------------------------------------------------------------------------------
 
-    def handles(self, q: Float64[np.ndarray, " r"]) -> Float[Tensor, "t 8"]:
+    def handles(self, q: Float64[np.ndarray, " r"]) -> Float[Tensor, "t m"]:
         """Return the handles' dual quaternions at ``q``, unit frame."""
         with torch.inference_mode():
             return self.decoder.handles(torch.as_tensor(q, dtype=self.dtype)[None])[0]
 
-    def handles_with_tangents(self, q: Float64[np.ndarray, " r"]) -> Float[Tensor, "r1 t 8"]:
+    def handles_with_tangents(self, q: Float64[np.ndarray, " r"]) -> Float[Tensor, "r1 t m"]:
         """Return the handles at ``q`` (row 0) and their derivatives along each coordinate."""
         with torch.inference_mode():
             return self.decoder.handles_with_tangents(torch.as_tensor(q, dtype=self.dtype))
@@ -141,11 +145,18 @@ class ObjectKinematics:
             return drive(self.vertex_weights, self.handles(q), self._rest_points).float().numpy()
 
     def points(
-        self, handles: Float[Tensor, "r1 t 8"], weights: Float[Tensor, "p t"], rest: Float[Tensor, "p 3"]
+        self, handles: Float[Tensor, "r1 t m"], weights: Float[Tensor, "p t"], rest: Float[Tensor, "p 3"]
     ) -> DrivenPoints:
         """Return points of the surface with their tangents, given the handles with theirs."""
         with torch.inference_mode():
             return drive_with_tangents(weights, handles, rest)
+
+    def posable(self, samples: SurfaceSamples | None = None) -> PosableSurface:
+        """Return points of the surface as functions of ``q``, for inverse kinematics; by default the mass samples."""
+        if samples is None:
+            return PosableSurface(self, self.sample_weights, torch.as_tensor(self.sample_points, dtype=self.dtype))
+        rest = samples.interpolate(np.asarray(self.rest.faces), np.array(self.rest.vertices))
+        return PosableSurface(self, self._rows(samples), torch.as_tensor(rest, dtype=self.dtype))
 
     # -- preparation -------------------------------------------------------------------------------------------
 
@@ -160,10 +171,11 @@ class ObjectKinematics:
     ) -> tuple[Instance, Float[Tensor, " k"]]:
         samples = sample_surface(areas, ENCODER_POINTS, rng)
         points = samples.interpolate(faces, vertices)
+        points, facing = self._frame.enter(points), self._frame.turn(normals[samples.face])
         component = self.face_component[samples.face] % model.config.component_slots
         seeds = farthest_points(points, component, model.config.handles)
         x = torch.as_tensor(points, dtype=self.dtype)[None]
-        normal = torch.as_tensor(normals[samples.face], dtype=self.dtype)[None]
+        normal = torch.as_tensor(facing, dtype=self.dtype)[None]
         part = torch.as_tensor(component, dtype=torch.long)[None]
         instance = model.encode_shape(x, normal, part, torch.as_tensor(seeds)[None])
         still = torch.zeros(1, len(points), 4, dtype=self.dtype)
@@ -189,7 +201,8 @@ class ObjectKinematics:
                 normal[:, axis] += np.bincount(faces[:, corner], normals[:, axis] * areas, minlength=len(vertices))
         normal /= np.maximum(np.linalg.norm(normal, axis=-1, keepdims=True), 1e-30)
         component = torch.as_tensor(np.asarray(self.rest.component) % model.config.component_slots, dtype=torch.long)
-        points, normal_t = torch.as_tensor(vertices, dtype=self.dtype), torch.as_tensor(normal, dtype=self.dtype)
+        points = torch.as_tensor(self._frame.enter(vertices), dtype=self.dtype)
+        normal_t = torch.as_tensor(self._frame.turn(normal), dtype=self.dtype)
         rows = [
             model.blend_weights(instance, points[None, s], normal_t[None, s], component[None, s])[0]
             for s in (slice(i, i + WEIGHT_CHUNK) for i in range(0, len(vertices), WEIGHT_CHUNK))
@@ -215,31 +228,47 @@ class ObjectKinematics:
         corners = self.vertex_weights[torch.as_tensor(np.asarray(self.rest.faces)[samples.face], dtype=torch.long)]
         return torch.einsum("pk,pkt->pt", torch.as_tensor(samples.barycentric, dtype=self.dtype), corners)
 
+    def _reduced(
+        self, prepared: PreparedDecoder, z0: Float[Tensor, " k"], basis: Float[Tensor, "k r"]
+    ) -> ReducedDecoder | AutodiffDecoder:
+        """Return the decoder along the given directions: tangents by hand for handles, else by differentiation."""
+        if isinstance(prepared, PreparedHandles) and prepared.kind is MotionKind.DUAL_QUATERNION:
+            return ReducedDecoder(prepared, z0, basis, self._frame.way_back(8, self.dtype))
+        numbers = prepared.handles(z0[None]).shape[-1]
+        return AutodiffDecoder(prepared, z0, basis, self._frame.way_back(numbers, self.dtype))
+
     def _reduce(
         self,
         prepared: PreparedDecoder,
         z0: Float[Tensor, " k"],
         mu: Float[Tensor, " k"],
-        model: VariationalAutoencoder,
         rng: np.random.Generator,
-        *,
-        reduce: bool,
+        kind: ReductionKind,
     ) -> Reduction:
-        k = model.config.latent
+        k = len(z0)
         eye = torch.eye(k, dtype=self.dtype)
-        full = ReducedDecoder(prepared, z0, eye)
+        full = self._reduced(prepared, z0, eye)
         rest = torch.as_tensor(self.sample_points, dtype=self.dtype)
         combination = torch.as_tensor(self.mass_points.combination, dtype=self.dtype)
         mass = torch.as_tensor(self.mass_points.mass, dtype=self.dtype)
-        metric = torch.zeros(k, k, dtype=self.dtype)
-        for _ in range(PRIOR_SAMPLES):
+        still = combination @ rest
+        metric, scalar = torch.zeros(k, k, dtype=self.dtype), torch.zeros(k, k, dtype=self.dtype)
+        # Of one sample the scalar sees one direction: it needs as many samples as there are directions, and more.
+        count = PRIOR_SAMPLES if kind is not ReductionKind.SCALAR else 8 * PRIOR_SAMPLES
+        for _ in range(count):
             z = mu + torch.as_tensor(rng.standard_normal(k), dtype=self.dtype)
             driven = drive_with_tangents(self.sample_weights, full.handles_with_tangents(z - z0), rest)
             tangents = torch.einsum("mp,pkd->kmd", combination, driven.position_tangents)
-            inner = without_rigid(tangents, combination @ driven.positions, mass)
-            metric += torch.einsum("kmd,m,lmd->kl", inner, mass, inner) / PRIOR_SAMPLES
-        found = active_subspace(metric, size=self.rest.size)
-        return found if reduce else Reduction(eye, 1.0, metric.diagonal().clamp(min=0).sqrt(), found.spectrum)
+            moved = combination @ driven.positions
+            inner = without_rigid(tangents, moved, mass)
+            metric += torch.einsum("kmd,m,lmd->kl", inner, mass, inner) / count
+            pull = torch.einsum("kmd,m,md->k", inner, mass, moved - still)
+            length = torch.einsum("md,m,md->", moved - still, mass, moved - still).clamp(min=1e-12)
+            scalar += pull[:, None] * pull / length / count
+        found = active_subspace(metric, size=self.rest.size, chosen_by=scalar if kind is ReductionKind.SCALAR else None)
+        if kind is not ReductionKind.NONE:
+            return found
+        return Reduction(eye, 1.0, metric.diagonal().clamp(min=0).sqrt(), found.spectrum)
 
     def _prior_states(
         self, prepared: PreparedDecoder, z0: Float[Tensor, " k"], mu: Float[Tensor, " k"], rng: np.random.Generator
@@ -251,6 +280,31 @@ class ObjectKinematics:
         rotations = torch.nn.functional.normalize(blended[..., :4], dim=-1)
         rest = torch.as_tensor(self.sample_points, dtype=self.dtype)
         return PriorStates(torch.stack([drive(self.sample_weights, h, rest) for h in handles]), rotations)
+
+
+@dataclass(frozen=True, slots=True)
+class PosableSurface:
+    """Points of one object's surface as functions of its reduced coordinates (`engine.kinematics.inverse_kinematics`).
+
+    Attributes:
+        kinematics: of the object.
+        weights: of the handles at the points, shape (p, T).
+        rest: the points at rest, unit frame, shape (p, 3).
+    """
+
+    kinematics: ObjectKinematics
+    weights: Float[Tensor, "p t"]
+    rest: Float[Tensor, "p 3"]
+
+    @property
+    def freedoms(self) -> int:
+        """Number of reduced coordinates."""
+        return self.kinematics.k_q
+
+    def pose(self, q: Float64[np.ndarray, " r"]) -> tuple[Float64[np.ndarray, "p 3"], Float64[np.ndarray, "p r 3"]]:
+        """Return the points at ``q``, unit frame, and their derivatives."""
+        driven = self.kinematics.points(self.kinematics.handles_with_tangents(q), self.weights, self.rest)
+        return driven.positions.double().numpy(), driven.position_tangents.double().numpy()
 
 
 def prepare_object(rest: RestShape, *, checkpoint: Path | Checkpoint | None = None, seed: int = 0) -> ObjectKinematics:

@@ -12,35 +12,46 @@ from jaxtyping import Float
 from torch import Tensor
 
 from engine.geometry.dual_quaternion import dual_inverse, dual_multiply
-from engine.model.handle_decoder import PreparedDecoder
+from engine.model.handle_decoder import PreparedHandles
 
 
 class ReducedDecoder:
     """Handles of one object, and their derivatives, as functions of the reduced coordinates ``q``."""
 
-    def __init__(self, prepared: PreparedDecoder, z0: Float[Tensor, " k"], basis: Float[Tensor, "k r"]) -> None:
+    def __init__(
+        self,
+        prepared: PreparedHandles,
+        z0: Float[Tensor, " k"],
+        basis: Float[Tensor, "k r"],
+        way_back: Float[Tensor, "8 8"],
+    ) -> None:
         """Fold the origin ``z0`` and the orthonormal directions ``basis`` (columns) into the first layer.
 
         Args:
-            prepared: decoder of a batch with this object alone.
+            prepared: decoder of a batch with this object alone, its motions dual quaternions.
             z0: latent of the rest shape.
             basis: the active directions U; with no columns the object is rigid.
+            way_back: from the frame that the network reads to the unit frame; see `ReadingFrame.way_back`.
         """
         self.k_q = basis.shape[1]
-        self._bias = prepared.bias[0] + torch.einsum("k,ktd->td", z0, prepared.input_map[0])
-        self._map = torch.einsum("kr,ktd->rtd", basis, prepared.input_map[0])
+        trunk = prepared.trunk
+        input_map = trunk.input_map()[0]
+        self._bias = trunk.bias[0] + torch.einsum("k,ktd->td", z0, input_map)
+        self._map = torch.einsum("kr,ktd->rtd", basis, input_map)
         self._pivots = prepared.pivots[0]
         self._layers: list[tuple[Tensor, ...]] = []
-        for layer, mix in zip(prepared.layers, prepared.mixes, strict=True):
+        for layer, mix in zip(trunk.layers, trunk.mixes, strict=True):
             weights = [layer.value.weight, layer.gather.weight, layer.up.weight, layer.down.weight]
             biases = [layer.gather.bias, layer.up.bias, layer.down.bias]
             self._layers.append((mix[0], *[w.t().contiguous() for w in weights], *biases))
         self._out_weight, self._out_bias = prepared.out.weight.t().contiguous(), prepared.out.bias
         at_rest = self._dual(self._trunk(self._bias[None], states=1))[0]
         inverse = dual_inverse(at_rest)
-        # Right multiplication by the inverse at rest, as one 8x8 matrix per handle: row i is e_i times the inverse.
+        # Right multiplication by the inverse at rest, and the way back, as one 8x8 matrix per handle: row i is what
+        # e_i becomes.
         eye = torch.eye(8, dtype=z0.dtype, device=z0.device)
-        self._anchor = dual_multiply(eye[None].expand(len(inverse), 8, 8), inverse[:, None, :].expand(-1, 8, 8))
+        after = dual_multiply(eye[None].expand(len(inverse), 8, 8), inverse[:, None, :].expand(-1, 8, 8))
+        self._anchor = after @ way_back
 
     @property
     def handle_count(self) -> int:

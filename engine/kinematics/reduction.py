@@ -1,13 +1,16 @@
-"""Which directions of the latent move this object: the vector active subspace.
+"""Which directions of the latent move this object: active subspaces.
 
 The pull-back metric ``((I-P)J)^T W (I-P)J``, with ``P`` the W-projector on the six rigid velocities, is averaged over
-samples of the prior; its leading eigenvectors span the reduced coordinates. A rigid object keeps none.
-Source: Constantine, "Active Subspaces", 2015, for vector-valued functions; NeuROK, model reduction.
+samples of the prior; its leading eigenvectors span the reduced coordinates. A rigid object keeps none. The paper
+reduces a scalar, the norm ``G`` of the displacement, whose averaged outer product of gradients ``J^T W d / G`` sees of
+each sample one direction alone, that of its displacement ``d``. It is kept for comparison, as is no reduction.
+Source: Constantine, "Active Subspaces", 2015, and for vector-valued functions; NeuROK, model reduction.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 import torch
 from jaxtyping import Float
@@ -22,6 +25,14 @@ LEAST_MOTION = 0.0015
 
 # RMS motion of the surface at |q| = 1 along the leading direction, as a share of size: the unit of q.
 UNIT_MOTION = 0.03
+
+
+class ReductionKind(StrEnum):
+    """How the latent is reduced to an object's coordinates."""
+
+    VECTOR = "vector"
+    SCALAR = "scalar"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,23 +79,29 @@ def without_rigid(
     return (flat - (rigid @ share).t()).view_as(tangents)
 
 
-def active_subspace(metric: Float[Tensor, "k k"], *, size: float) -> Reduction:
+def active_subspace(
+    metric: Float[Tensor, "k k"], *, size: float, chosen_by: Float[Tensor, "k k"] | None = None
+) -> Reduction:
     """Return the leading directions of an averaged pull-back metric (masses sum to one).
 
     Args:
         metric: averaged over prior samples; its trace is the mean squared motion at |z| = 1 [unit frame squared].
         size: bounding-box diagonal of the rest shape, unit frame.
+        chosen_by: matrix whose eigenvectors are the directions and whose eigenvalues end them; the metric by default.
     """
-    values, vectors = torch.linalg.eigh(metric.double())
+    chooser = metric if chosen_by is None else chosen_by
+    values, vectors = torch.linalg.eigh(chooser.double())
     values, vectors = values.flip(0).clamp(min=0.0), vectors.flip(1)
+    squared = torch.einsum("ki,kl,li->i", vectors, metric.double(), vectors).clamp(min=0.0)
     cumulative = values.cumsum(0) / values.sum().clamp(min=1e-30)
     enough = int((cumulative < TRACE_SHARE).sum()) + 1
-    moving = int((values.sqrt() >= LEAST_MOTION * size).sum())
+    # Up to the first direction that hardly moves anything.
+    moving = int((squared.sqrt() >= LEAST_MOTION * size).long().cumprod(0).sum())
     r = min(enough, moving, MOST_DIRECTIONS)
     # Eigenvectors have no sign of their own: the largest entry is made positive, so that a load is repeatable.
     basis = vectors[:, :r]
     if r:
         pivot = torch.take_along_dim(basis, basis.abs().argmax(0, keepdim=True), 0)
         basis = basis * pivot.sign()
-    unit = UNIT_MOTION * size / float(values[0].sqrt()) if r else 1.0
-    return Reduction(basis.to(metric.dtype), unit, values[:r].sqrt().to(metric.dtype), values.to(metric.dtype))
+    unit = UNIT_MOTION * size / float(squared[0].sqrt()) if r else 1.0
+    return Reduction(basis.to(metric.dtype), unit, squared[:r].sqrt().to(metric.dtype), values.to(metric.dtype))

@@ -47,9 +47,12 @@ class Attention(nn.Module):
         self.out = nn.Linear(width, width)
 
     def forward(
-        self, x: Float[Tensor, "b t d"], context: Float[Tensor, "b p d"] | None = None
+        self,
+        x: Float[Tensor, "b t d"],
+        context: Float[Tensor, "b p d"] | None = None,
+        bias: Float[Tensor, "b h t s"] | None = None,
     ) -> Float[Tensor, "b t d"]:
-        """Return ``x`` plus what it gathers from the context."""
+        """Return ``x`` plus what it gathers from the context; ``bias`` is added to the logits of each head."""
         normed = self.norm(x)
         if context is not None and self.context_norm is not None:
             source = self.context_norm(context)
@@ -58,7 +61,8 @@ class Attention(nn.Module):
         b, t, d = x.shape
         q = self.query(normed).view(b, t, self.heads, -1).transpose(1, 2)
         k, v = self.key_value(source).view(b, source.shape[1], 2, self.heads, -1).permute(2, 0, 3, 1, 4)
-        weights = (q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5).softmax(-1)
+        logits = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
+        weights = (logits if bias is None else logits + bias).softmax(-1)
         return x + self.out((weights @ v).transpose(1, 2).reshape(b, t, d))
 
 
@@ -87,10 +91,40 @@ class SelfBlock(nn.Module):
         self.own = Attention(width, heads)
         self.norm, self.feed = nn.LayerNorm(width), Mlp(width, 2 * width, width)
 
-    def forward(self, tokens: Float[Tensor, "b t d"]) -> Float[Tensor, "b t d"]:
-        """Return updated tokens."""
-        tokens = self.own(tokens)
+    def forward(
+        self, tokens: Float[Tensor, "b t d"], bias: Float[Tensor, "b h t t"] | None = None
+    ) -> Float[Tensor, "b t d"]:
+        """Return updated tokens; ``bias`` is added to the logits of each head."""
+        tokens = self.own(tokens, bias=bias)
         return tokens + self.feed(self.norm(tokens))
+
+
+class PairBias(nn.Module):
+    """How much tokens attend to one another by where they stand: a bias of the logits per head, for every layer.
+
+    A joint is told by which parts lie beside which, and on which side: by pairs of places, that is, which products of
+    single tokens' features learn only slowly.
+    """
+
+    def __init__(self, heads: int, layers: int, *, hidden: int = 32) -> None:
+        """``heads`` biases for each of ``layers`` layers."""
+        super().__init__()
+        self.heads, self.layers = heads, layers
+        self.net = Mlp(10, hidden, heads * layers)
+
+    def forward(
+        self, places: Float[Tensor, "b t 3"], normals: Float[Tensor, "b t 3"], component: Int[Tensor, "b t"]
+    ) -> tuple[Float[Tensor, "b h t t"], ...]:
+        """Return each layer's bias, given the tokens' places (unit frame), normals and components."""
+        apart = places[:, :, None] - places[:, None]
+        distance = apart.norm(dim=-1, keepdim=True)
+        same = (component[:, :, None] == component[:, None]).to(places.dtype)[..., None]
+        across = (normals[:, :, None] * apart).sum(-1, keepdim=True)
+        facing = (normals[:, :, None] * normals[:, None]).sum(-1, keepdim=True)
+        near = torch.exp(-8.0 * distance.square())
+        pair = torch.cat((apart, apart.abs(), distance, near, same, across * facing), -1)
+        biases = self.net(pair).permute(0, 3, 1, 2)
+        return biases.split(self.heads, 1)
 
 
 class Pool(nn.Module):

@@ -9,23 +9,51 @@ each handle stands on a part of the object from the start.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from engine.geometry.dual_quaternion import dual_apply, dual_normalize, quaternion_multiply
-from engine.model.blocks import Block, Mlp, PointFeatures, Pool, SelfBlock
-from engine.model.handle_decoder import HandleDecoder, PreparedDecoder
+from engine.geometry.dual_quaternion import quaternion_multiply
+from engine.model.blocks import Block, Mlp, PairBias, PointFeatures, Pool, SelfBlock
+from engine.model.handle_decoder import HandleDecoder, PreparedHandles
+from engine.model.motions import MotionKind
+from engine.model.motions import blend as blend
+from engine.model.query_decoder import PreparedQueries, QueryDecoder, nearest_queries
+
+PreparedDecoder = PreparedHandles | PreparedQueries
 
 # Pooled motion of a handle's region: displacement, rotation quaternion, first moment of displacement.
 MOTION_CHANNELS = 16
 
 
+class DecoderKind(StrEnum):
+    """Which decoder a network has."""
+
+    HANDLE = "handle"
+    QUERY = "query"
+
+
 @dataclass(frozen=True, slots=True)
 class ModelConfig:
-    """Sizes of the networks. ``handles`` T and ``latent`` k are the paper's T and k."""
+    """Sizes of the networks, and which of them.
+
+    Attributes:
+        width, heads, octaves: channels and heads of the encoders, octaves of the positional encoding.
+        prior_blocks: layers of the prior encoder that read the points.
+        trunk_blocks: layers of it that follow, among the tokens alone, with a bias by where the tokens stand.
+        posterior_blocks: layers of the posterior encoder.
+        refinements: how often the posterior looks at what its own decode leaves over.
+        decoder: handles (ours) or queries (the paper's).
+        motion: what a handle or query is: a dual quaternion, or an affine map (the ablation).
+        decoder_width, decoder_layers: of the trunk from the latent to the tokens.
+        handles, latent, code: tokens T, latent coordinates k, code channels per token.
+        queries: query points of the query decoder.
+        component_slots: components told apart.
+        canonical: whether shapes are read at their canonical yaw (`engine.geometry.canonical_frame`).
+    """
 
     width: int = 128
     heads: int = 4
@@ -38,6 +66,17 @@ class ModelConfig:
     latent: int = 32
     code: int = 8
     component_slots: int = 64
+    trunk_blocks: int = 0
+    refinements: int = 0
+    canonical: bool = False
+    decoder: DecoderKind = DecoderKind.HANDLE
+    motion: MotionKind = MotionKind.DUAL_QUATERNION
+    queries: int = 160
+
+    def __post_init__(self) -> None:
+        """Take the closed choices as plain words too, as they come from a file."""
+        object.__setattr__(self, "decoder", DecoderKind(self.decoder))
+        object.__setattr__(self, "motion", MotionKind(self.motion))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the sizes as plain numbers, as kept in a checkpoint."""
@@ -52,6 +91,7 @@ class Instance:
         tokens: instance tokens, shape (b, t, d).
         mu: prior mean, shape (b, k).
         centres, centre_component: where each token was seeded, unit frame, and on which component.
+        points, normals, component: of the encoder's points.
         pooled: feature of every component slot, shape (b, s, d).
         features: features of the encoder's points, shape (b, p, d).
     """
@@ -60,6 +100,9 @@ class Instance:
     mu: Float[Tensor, "b k"]
     centres: Float[Tensor, "b t 3"]
     centre_component: Int[Tensor, "b t"]
+    points: Float[Tensor, "b p 3"]
+    normals: Float[Tensor, "b p 3"]
+    component: Int[Tensor, "b p"]
     pooled: Float[Tensor, "b s d"]
     features: Float[Tensor, "b p d"]
 
@@ -77,23 +120,33 @@ class VariationalAutoencoder(nn.Module):
         self.config = c = config
         self.features = PointFeatures(c.width, c.octaves, c.component_slots)
         self.prior = nn.ModuleList(Block(c.width, c.heads) for _ in range(c.prior_blocks))
+        if c.trunk_blocks:
+            self.trunk = nn.ModuleList(SelfBlock(c.width, c.heads) for _ in range(c.trunk_blocks))
+            self.trunk_bias = PairBias(c.heads, c.trunk_blocks)
         self.prior_norm, self.posterior_norm = nn.LayerNorm(c.width), nn.LayerNorm(c.width)
         self.prior_mean = Pool(c.width, c.heads, 4, c.latent)
         self.motion = Mlp(MOTION_CHANNELS, c.width, c.width)
         self.posterior = nn.ModuleList(SelfBlock(c.width, c.heads) for _ in range(c.posterior_blocks))
         self.posterior_code = nn.Linear(c.width, c.code)
+        if c.refinements:
+            self.residual = Mlp(MOTION_CHANNELS, c.width, c.width)
+            self.refiner = nn.ModuleList(SelfBlock(c.width, c.heads) for _ in range(c.posterior_blocks))
+            self.refined_code = nn.Linear(c.width, c.code)
+            nn.init.zeros_(self.refined_code.weight)
+            nn.init.zeros_(self.refined_code.bias)
         self.posterior_spread = Pool(c.width, c.heads, 4, c.latent)
         with torch.no_grad():
             # Begin with a narrow posterior (sigma about 0.1): the decoder must first learn to listen to it.
             self.posterior_spread.out.weight *= 0.1
             self.posterior_spread.out.bias.fill_(-4.5)
-        self.decoder = HandleDecoder(
+        self.decoder = (HandleDecoder if c.decoder is DecoderKind.HANDLE else QueryDecoder)(
             instance_width=c.width,
             width=c.decoder_width,
             heads=c.heads,
             layers=c.decoder_layers,
             latent=c.latent,
             code=c.code,
+            kind=c.motion,
         )
 
     def encode_shape(
@@ -109,6 +162,12 @@ class VariationalAutoencoder(nn.Module):
         tokens = torch.take_along_dim(features, seeds[..., None], 1)
         for block in self.prior:
             tokens = block(tokens, features)
+        if self.config.trunk_blocks:
+            places, facing, of = (
+                torch.take_along_dim(x, seeds[..., None], 1) for x in (points, normals, component[..., None])
+            )
+            for block, bias in zip(self.trunk, self.trunk_bias(places, facing, of[..., 0]), strict=True):
+                tokens = block(tokens, bias)
         tokens = self.prior_norm(tokens)
         # Under mixed precision the encoders run in bfloat16; what leaves them is in the precision of the points.
         return Instance(
@@ -116,6 +175,9 @@ class VariationalAutoencoder(nn.Module):
             mu=self.prior_mean(tokens).to(points.dtype),
             centres=torch.take_along_dim(points, seeds[..., None], 1),
             centre_component=torch.take_along_dim(component, seeds, 1),
+            points=points,
+            normals=normals,
+            component=component,
             pooled=pooled,
             features=features,
         )
@@ -139,29 +201,40 @@ class VariationalAutoencoder(nn.Module):
         Args:
             instance: of the rest shapes.
             prepared: their decoders.
-            weights: blending weights of the points.
+            weights: what drives the points (`blend_weights`).
             points: rest positions.
             deformed: their positions in the other frame.
             rotation: their local rotations, unit quaternions.
         """
-        share = (weights / (weights.sum(1, keepdim=True) + 1e-4)).transpose(1, 2)
-        shift = deformed - points
-        turn = torch.where(rotation[..., :1] < 0, -rotation, rotation)
-        moment = (points[..., :, None] * shift[..., None, :]).flatten(-2)
-        pooled = share @ torch.cat((points, shift, turn, moment), -1)
-        centre, shift, turn, moment = pooled.split((3, 3, 4, 9), -1)
-        moment = moment - (centre[..., :, None] * shift[..., None, :]).flatten(-2)
-        tokens = instance.tokens + self.motion(torch.cat((4.0 * shift, 2.0 * turn, 20.0 * moment), -1))
+        if self.config.motion is MotionKind.AFFINE:
+            # The ablation knows of no rotations at all.
+            rotation = rotation * 0.0
+        regions = weights if isinstance(prepared, PreparedHandles) else prepared.regions
+        share = (regions / (regions.sum(1, keepdim=True) + 1e-4)).transpose(1, 2)
+        tokens = instance.tokens + self.motion(pooled_motion(share, points, deformed, rotation))
         for block in self.posterior:
             tokens = block(tokens)
         tokens = self.posterior_norm(tokens)
-        codes = self.posterior_code(tokens).flatten(1)
-        mu = instance.mu + torch.einsum("bnk,bn->bk", prepared.basis, codes)
+        mu = instance.mu + torch.einsum("bnk,bn->bk", prepared.trunk.basis, self.posterior_code(tokens).flatten(1))
+        for _ in range(self.config.refinements):
+            # What the decode of this mean leaves over corrects it: a learned Gauss-Newton step.
+            reached, turned = blend(weights, prepared.handles(mu), points)
+            left = pooled_motion(share, reached, deformed, relative_rotation(turned, rotation))
+            tokens = tokens + self.residual(left)
+            for block in self.refiner:
+                tokens = block(tokens)
+            mu = mu + torch.einsum("bnk,bn->bk", prepared.trunk.basis, self.refined_code(tokens).flatten(1))
         return mu, self.posterior_spread(tokens).clamp(-12.0, 4.0)
 
     def prepare(self, instance: Instance) -> PreparedDecoder:
         """Compute the latent-independent part of the decoder."""
-        return self.decoder.prepare(instance.tokens, instance.centres)
+        if isinstance(self.decoder, HandleDecoder):
+            return self.decoder.prepare(instance.tokens, instance.centres)
+        # The encoder's points are in random order: the first of them are as good as any.
+        asked = slice(0, self.config.queries)
+        regions = self._regions(instance, instance.features, instance.points, instance.component)
+        features = instance.features[:, asked].to(instance.points.dtype)
+        return self.decoder.prepare(instance.tokens, features, instance.points[:, asked], regions)
 
     def blend_weights(
         self,
@@ -170,20 +243,41 @@ class VariationalAutoencoder(nn.Module):
         normals: Float[Tensor, "b p 3"],
         component: Int[Tensor, "b p"],
     ) -> Float[Tensor, "b p t"]:
-        """Return the blending weights of any surface points of the prepared shapes."""
+        """Return how much each handle, or query, drives any surface points of the shapes; rows sum to one."""
+        if isinstance(self.decoder, QueryDecoder):
+            asked = slice(0, self.config.queries)
+            queries = (instance.points[:, asked], instance.normals[:, asked], instance.component[:, asked])
+            return nearest_queries(points, normals, component, *queries)
         own = self.features.point(torch.cat((self.features.encoding(points), normals), -1))
-        features = self.features.gather(own, instance.pooled, component)
-        return self.decoder.weights(
+        features = self.features.gather(own, instance.pooled.to(own.dtype), component)
+        return self._regions(instance, features, points, component)
+
+    def _regions(
+        self,
+        instance: Instance,
+        features: Float[Tensor, "b p i"],
+        points: Float[Tensor, "b p 3"],
+        component: Int[Tensor, "b p"],
+    ) -> Float[Tensor, "b p t"]:
+        features = features.to(points.dtype)
+        return self.decoder.regions(
             features, points, component, instance.tokens, instance.centres, instance.centre_component
         )
 
 
-def blend(
-    weights: Float[Tensor, "b p t"], handles: Float[Tensor, "b t 8"], points: Float[Tensor, "b p 3"]
-) -> tuple[Float[Tensor, "b p 3"], Float[Tensor, "b p 4"]]:
-    """Return the positions and rotations of points driven by blended handles (dual quaternion blending)."""
-    blended = dual_normalize(weights @ handles)
-    return dual_apply(blended, points), blended[..., :4]
+def pooled_motion(
+    share: Float[Tensor, "b t p"],
+    points: Float[Tensor, "b p 3"],
+    deformed: Float[Tensor, "b p 3"],
+    rotation: Float[Tensor, "b p 4"],
+) -> Float[Tensor, "b t 16"]:
+    """Return the mean displacement, rotation and first moment of displacement of each handle's region, to order one."""
+    shift = deformed - points
+    turn = torch.where(rotation[..., :1] < 0, -rotation, rotation)
+    moment = (points[..., :, None] * shift[..., None, :]).flatten(-2)
+    centre, shift, turn, moment = (share @ torch.cat((points, shift, turn, moment), -1)).split((3, 3, 4, 9), -1)
+    moment = moment - (centre[..., :, None] * shift[..., None, :]).flatten(-2)
+    return torch.cat((4.0 * shift, 2.0 * turn, 20.0 * moment), -1)
 
 
 def kl_to_prior(

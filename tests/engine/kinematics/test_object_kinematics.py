@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy.spatial.transform import Rotation
 
 from engine.geometry.rest_shape import RestShape, rest_shape_from_arrays
 from engine.kinematics.mass_points import area_moments, build_mass_points, volume_moments
 from engine.kinematics.object_kinematics import ObjectKinematics
+from engine.kinematics.reduction import ReductionKind
 from engine.model.checkpoint import Checkpoint, random_checkpoint
+from engine.model.motions import MotionKind
+from engine.model.variational_autoencoder import DecoderKind, ModelConfig
 
 
 @pytest.mark.parametrize("name", ["bean", "laptop", "block"])
@@ -23,7 +27,7 @@ def test_rest_is_exact(name: str, request: pytest.FixtureRequest, checkpoint: Ch
 
 def test_untrained_network_keeps_rest(laptop: RestShape) -> None:
     """Rest is exact by construction, not by training."""
-    kinematics = ObjectKinematics(laptop, random_checkpoint(), reduce=False)
+    kinematics = ObjectKinematics(laptop, random_checkpoint(), reduction=ReductionKind.NONE)
     assert np.abs(kinematics.decode(np.zeros(kinematics.k_q)) - laptop.vertices).max() < 1e-6 * laptop.size
 
 
@@ -108,3 +112,58 @@ def test_same_seed_same_object(bean: RestShape, checkpoint: Checkpoint) -> None:
     a, b = ObjectKinematics(bean, checkpoint), ObjectKinematics(bean, checkpoint)
     q = np.ones(a.k_q)
     assert np.abs(a.decode(q) - b.decode(q)).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        ModelConfig(width=32, heads=2, handles=6, latent=8, decoder=DecoderKind.QUERY, queries=40),
+        ModelConfig(width=32, heads=2, handles=6, latent=8, motion=MotionKind.AFFINE),
+        ModelConfig(width=32, heads=2, handles=6, latent=8, canonical=True, trunk_blocks=2, refinements=1),
+        ModelConfig(width=32, heads=2, handles=6, latent=8, canonical=True, motion=MotionKind.AFFINE),
+    ],
+    ids=["queries", "affine", "canonical", "canonical affine"],
+)
+def test_every_network_keeps_rest_and_tells_its_tangents(laptop: RestShape, config: ModelConfig) -> None:
+    """Whatever the decoder, rest is exact and tangents agree with central differences in float64 to 1e-5."""
+    network = random_checkpoint(config)
+    kinematics = ObjectKinematics(laptop, network, reduction=ReductionKind.NONE, dtype=torch.float64)
+    q = np.zeros(kinematics.k_q)
+    assert np.abs(kinematics.decode(q) - laptop.vertices).max() < 1e-6 * laptop.size
+    posable = kinematics.posable()
+    q = np.random.default_rng(0).standard_normal(kinematics.k_q)
+    x, tangents = posable.pose(q)
+    moved = np.abs(x - posable.pose(0 * q)[0]).max()
+    assert moved > 1e-4
+    step = 1e-4
+    for i in range(kinematics.k_q):
+        dq = step * np.eye(kinematics.k_q)[i]
+        slope = (posable.pose(q + dq)[0] - posable.pose(q - dq)[0]) / (2 * step)
+        assert np.abs(slope - tangents[:, i]).max() < 1e-5 * max(1.0, np.abs(slope).max())
+
+
+def test_a_canonical_network_sees_the_same_object_at_any_yaw(laptop: RestShape) -> None:
+    """Turned about the up axis, the object's states turn with it: the same q gives the same shape."""
+    network = random_checkpoint(ModelConfig(width=32, heads=2, handles=6, latent=8, canonical=True))
+    turn = Rotation.from_euler("z", 0.7).as_matrix()
+    turned = rest_shape_from_arrays(laptop.vertices @ turn.T, laptop.faces)
+    one, two = (
+        ObjectKinematics(rest, network, reduction=ReductionKind.NONE, dtype=torch.float64) for rest in (laptop, turned)
+    )
+    q = np.random.default_rng(0).standard_normal(one.k_q)
+    # Both are compared in the frame of the first, each scaled by its own bounding box.
+    back = two.decode(q).astype(np.float64) @ np.array(turned.unit_to_file)[:3, :3].T @ turn
+    back += np.array(turned.unit_to_file)[:3, 3] @ turn
+    assert np.abs(back - one.decode(q)).max() < 1e-4
+
+
+@pytest.mark.parametrize("kind", list(ReductionKind))
+def test_every_reduction_gives_orthonormal_directions(
+    laptop: RestShape, checkpoint: Checkpoint, kind: ReductionKind
+) -> None:
+    """The reduced directions are orthonormal; the vector's are ordered by how much they move."""
+    reduction = ObjectKinematics(laptop, checkpoint, reduction=kind).reduction
+    gram = reduction.basis.t() @ reduction.basis
+    assert torch.allclose(gram, torch.eye(len(gram)), atol=1e-5)
+    if kind is ReductionKind.VECTOR:
+        assert (reduction.rms_motion.diff() <= 1e-6).all()

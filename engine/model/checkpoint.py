@@ -12,7 +12,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
-from engine.model.variational_autoencoder import ModelConfig, VariationalAutoencoder
+from engine.model.motions import MotionKind
+from engine.model.variational_autoencoder import DecoderKind, ModelConfig, VariationalAutoencoder
 
 DEFAULT_CHECKPOINT = Path(__file__).resolve().parents[2] / "assets" / "models" / "neurok-small.safetensors"
 FORMAT = "neurok-checkpoint-0"
@@ -67,7 +68,7 @@ def load_checkpoint(path: Path | None = None) -> Checkpoint:
         raise CheckpointError(f"{path.name} is not a readable safetensors file: {error}") from error
     if metadata.get("format") != FORMAT:
         raise CheckpointError(f"{path.name} is of format {metadata.get('format')!r}; this program reads {FORMAT!r}")
-    model = VariationalAutoencoder(ModelConfig(**json.loads(metadata["config"])))
+    model = VariationalAutoencoder(_read_config(metadata.get("config", ""), path.name))
     try:
         model.load_state_dict(tensors)
     except RuntimeError as error:
@@ -75,6 +76,20 @@ def load_checkpoint(path: Path | None = None) -> Checkpoint:
     model.eval().requires_grad_(False)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
     return Checkpoint(model, json.loads(metadata["facts"]), digest)
+
+
+def _read_config(text: str, name: str) -> ModelConfig:
+    """Return a configuration, whose closed choices are kept as plain words in the file."""
+    try:
+        values = json.loads(text)
+        for key, kind in (("decoder", DecoderKind), ("motion", MotionKind)):
+            if key in values:
+                values[key] = kind(values[key])
+        return ModelConfig(**values)
+    except (TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"{name} has a configuration that this program does not know: {error}; update the program"
+        ) from error
 
 
 def random_checkpoint(config: ModelConfig | None = None, *, seed: int = 0) -> Checkpoint:

@@ -22,6 +22,7 @@ from app.export_flow import ExportFlow
 from app.late_engine import LateEngine
 from app.orders import Orders
 from app.panels.gallery_panel import read_gallery
+from app.panels.network_choice import list_networks
 from app.settings import Settings
 from app.tools.pointer import ToolChoice
 from app.window import MainWindow, short_name
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from engine.geometry.rest_shape import RestShape
 
 ASSETS = Path(__file__).resolve().parent.parent / "assets"
+NETWORK_FILTER = "Networks (*.safetensors);;All files (*)"
 MESH_FILTER = "3D objects (*.glb *.gltf *.obj *.ply *.stl *.off);;All files (*)"
 _TOOL_OF_ACTION = {
     ActionId.TOOL_DRAG: ToolChoice.DRAG,
@@ -45,13 +47,13 @@ _TOOL_OF_ACTION = {
 }
 
 
-def run_window(mesh: Path | None = None) -> int:
-    """Open the window, with an object if one is named, and return the exit status when it closes."""
+def run_window(mesh: Path | None = None, *, checkpoint: Path | None = None) -> int:
+    """Open the window, with an object and a network if they are named, and return the exit status when it closes."""
     application = QApplication.instance() or QApplication(sys.argv[:1])
     assert isinstance(application, QApplication)
     application.setApplicationName("neurok")
     theme.apply_theme(application)
-    workbench = Workbench(_real_engine, Settings())
+    workbench = Workbench(_real_engine, Settings(), checkpoint=checkpoint)
     workbench.open_window(mesh)
     return application.exec()
 
@@ -75,16 +77,30 @@ class Workbench(QObject):
         settings: Settings,
         *,
         gallery_folder: Path = ASSETS / "objects",
+        network_folder: Path = ASSETS / "models",
+        checkpoint: Path | None = None,
     ) -> None:
-        """Make window and engine; nothing runs before ``open_window``."""
+        """Make window and engine; nothing runs before ``open_window``.
+
+        Args:
+            make_engine: makes the engine, given how to wake the window.
+            settings: what is kept between runs.
+            gallery_folder: objects to offer.
+            network_folder: checkpoints to offer.
+            checkpoint: the network to begin with; None takes the program's own.
+        """
         super().__init__()
         self.settings = settings
-        self.window = MainWindow(read_gallery(gallery_folder), MATERIALS)
+        self.window = MainWindow(read_gallery(gallery_folder), MATERIALS, list_networks(network_folder))
         self.bridge = Bridge(make_engine, self)
         self.exports = ExportFlow(self.window, settings, self)
         self.orders = Orders(self.window, self.bridge, self)
         self.display = Display(self.window, self.orders, self)
         self._closed = False
+        # The network and the object that were asked for last, loaded or not.
+        self._checkpoint = checkpoint
+        self._asked: Path | None = None
+        self.window.gallery.networks.show_network(checkpoint)
         self._connect()
         self._restore()
 
@@ -114,13 +130,15 @@ class Workbench(QObject):
         item = next((tile.item for tile in self.window.gallery.tiles if tile.item.path == path), None)
         anchor = Anchor(item.anchor) if item and item.anchor in set(Anchor) else None
         material = item.material if item and item.material in MATERIALS else None
-        self.bridge.post(messages.LoadMesh(path, up, anchor, material))
+        self._asked = path
+        self.bridge.post(messages.LoadMesh(path, up, anchor, material, checkpoint=self._checkpoint))
 
     def _connect(self) -> None:
         window, view, display = self.window, self.window.viewport, self.display
         self.bridge.event_arrived.connect(display.show_event)
         self.bridge.frame_arrived.connect(display.show_frame)
         display.loaded.connect(self._loaded)
+        display.load_failed.connect(self._load_failed)
         display.recorded.connect(self._recorded)
         display.reset_wished.connect(self.orders.reset)
         display.export_wished.connect(self.exports.ask)
@@ -128,6 +146,8 @@ class Workbench(QObject):
         window.file_dropped.connect(self._open_text)
         window.gallery.chosen.connect(self._open_text)
         window.gallery.browse_wished.connect(self._browse)
+        window.gallery.networks.chosen.connect(self._use_network)
+        window.gallery.networks.browse_wished.connect(self._browse_networks)
         window.closing.connect(self._close)
         actions = window.actions_by_id
         for identity, slot in {
@@ -162,6 +182,28 @@ class Workbench(QObject):
             self.load(Path(chosen))
 
     @Slot()
+    def _browse_networks(self) -> None:
+        start = self.settings.folder("networks")
+        chosen, _ = QFileDialog.getOpenFileName(self.window, "Open a network", str(start), NETWORK_FILTER)
+        if chosen:
+            self.settings.keep_folder("networks", Path(chosen).parent)
+            self._use_network(chosen)
+
+    @Slot(str)
+    def _use_network(self, path: str) -> None:
+        """Load the object again with another network; the present one stays until that is ready."""
+        self._checkpoint = Path(path)
+        if self._asked is not None:
+            rest = self.rest if self._asked == self.path else None
+            self.load(self._asked, up=None if rest is None else rest.report.up)
+
+    @Slot()
+    def _load_failed(self) -> None:
+        """Go on with the network, and the object, that are on the stage."""
+        if self.rest is not None:
+            self._checkpoint, self._asked = self.display.checkpoint, self.path
+
+    @Slot()
     def _swap_up(self) -> None:
         if self.rest is not None and self.path is not None:
             self.load(self.path, up=UpAxis.Z if self.rest.report.up is UpAxis.Y else UpAxis.Y)
@@ -178,6 +220,7 @@ class Workbench(QObject):
 
     @Slot(str)
     def _loaded(self, path: str) -> None:
+        self.window.gallery.networks.show_network(self.display.checkpoint)
         if all(tile.item.path != Path(path) for tile in self.window.gallery.tiles):
             self.window.gallery.show_recent(self.settings.keep_recent(Path(path)))
 

@@ -31,12 +31,14 @@ class Display(QObject):
 
     Signals:
         loaded: another object is on the stage (path as text).
+        load_failed: an object could not be loaded; the one before is still on the stage.
         recorded: a recording has ended (clip).
         reset_wished: the user wants to begin anew after a failure.
         export_wished: the user wants the recording as a video.
     """
 
     loaded = Signal(str)
+    load_failed = Signal()
     recorded = Signal(object)
     reset_wished = Signal()
     export_wished = Signal()
@@ -46,6 +48,7 @@ class Display(QObject):
         super().__init__(parent)
         self.rest: RestShape | None = None
         self.path: Path | None = None
+        self.checkpoint: Path | None = None
         self._window = window
         self._orders = orders
         self._generation = -1
@@ -75,6 +78,7 @@ class Display(QObject):
             case messages.LoadFailed():
                 self._window.busy.show_work("")
                 self._window.banner.show_message(Tone.ERROR, f"{event.path.name} could not be opened", event.reason)
+                self.load_failed.emit()
             case messages.Diverged():
                 self._banner_exports = False
                 words = f"{event.reason} Time is held at the last good moment."
@@ -107,7 +111,7 @@ class Display(QObject):
         self.rest = event.rest
         self._generation = event.generation
         self._coordinates, self._trust = event.k_q, event.trust
-        self.path = event.path
+        self.path, self.checkpoint = event.path, event.checkpoint
         rest_vertices = event.metres_per_unit * np.asarray(event.rest.vertices)
         rest_vertices[:, 2] -= rest_vertices[:, 2].min()
         window.viewport.set_object(event.rest, rest_vertices)

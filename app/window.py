@@ -51,7 +51,9 @@ class MainWindow(QMainWindow):
     closing = Signal()
     file_dropped = Signal(str)
 
-    def __init__(self, gallery: Sequence[GalleryItem], materials: Mapping[str, Material]) -> None:
+    def __init__(
+        self, gallery: Sequence[GalleryItem], materials: Mapping[str, Material], networks: Sequence[Path] = ()
+    ) -> None:
         """Build the window, not shown yet."""
         super().__init__()
         self.setWindowTitle("neurok")
@@ -59,7 +61,7 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(640, 420)
         self.setAcceptDrops(True)
         self.actions_by_id = make_actions(self)
-        self.gallery = GalleryPanel(gallery)
+        self.gallery = GalleryPanel(gallery, networks)
         self.physics = PhysicsPanel(materials)
         self.viewport = Viewport()
         self.timeline = Timeline(self.actions_by_id)

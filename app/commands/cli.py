@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 USAGE = 2
+_CHECKPOINT = "--checkpoint"
 
 commands = typer.Typer(
     name="neurok", no_args_is_help=True, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
@@ -37,6 +38,7 @@ def _program() -> None:
     Without a sub-command the window opens:
       main.py                       with the gallery
       main.py MESH                  with a mesh of your own (OBJ, PLY, STL, OFF, glTF, GLB)
+      main.py --checkpoint FILE [MESH]   with another network (.safetensors)
 
     The sub-commands need no display.
     """  # noqa: D301  (marks a block that keeps its lines)
@@ -52,7 +54,11 @@ NAMES = ("simulate", "demo", "export", "inspect", "train", "doctor", "dataset", 
 
 def run(arguments: Sequence[str]) -> int:
     """Run a sub-command, or open the window when the first word is none; return the exit status."""
-    if arguments and (arguments[0] in NAMES or arguments[0].startswith("-")):
+    arguments, checkpoint = _split_checkpoint(arguments)
+    if checkpoint is not None and not checkpoint.is_file():
+        say(f"There is no network {checkpoint}; --checkpoint wants a .safetensors file. See main.py --help.")
+        return USAGE
+    if checkpoint is None and arguments and (arguments[0] in NAMES or arguments[0].startswith("-")):
         try:
             commands(list(arguments), prog_name="main.py")
         except SystemExit as ended:
@@ -61,10 +67,19 @@ def run(arguments: Sequence[str]) -> int:
     if len(arguments) > 1:
         say(f"One mesh at a time; these are {len(arguments)} words. See main.py --help.")
         return USAGE
-    return _open_window(Path(arguments[0]) if arguments else None)
+    return _open_window(Path(arguments[0]) if arguments else None, checkpoint)
 
 
-def _open_window(mesh: Path | None) -> int:
+def _split_checkpoint(arguments: Sequence[str]) -> tuple[Sequence[str], Path | None]:
+    """Take the window's only option off the beginning of the words; without a file it becomes one that is not there."""
+    if arguments and arguments[0] == _CHECKPOINT:
+        return arguments[2:], Path(arguments[1] if len(arguments) > 1 else _CHECKPOINT)
+    if arguments and arguments[0].startswith(f"{_CHECKPOINT}="):
+        return arguments[1:], Path(arguments[0].removeprefix(f"{_CHECKPOINT}="))
+    return arguments, None
+
+
+def _open_window(mesh: Path | None, checkpoint: Path | None) -> int:
     if mesh is not None and not mesh.exists():
         say(f"{mesh} is neither a file nor a sub-command ({', '.join(NAMES)}). See main.py --help.")
         return USAGE if not mesh.suffix else REFUSED
@@ -75,7 +90,7 @@ def _open_window(mesh: Path | None) -> int:
         return REFUSED
     from app.application import run_window
 
-    return run_window(mesh)
+    return run_window(mesh, checkpoint=checkpoint)
 
 
 def _display_is_there() -> bool:

@@ -1,4 +1,4 @@
-"""The gallery: objects that come with the program, files opened lately, and the way to any other file."""
+"""The gallery: objects that come with the program, files opened lately, the way to any other file, and the network."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from app import theme
 from app.controls import heading
 from app.icons import icon, pixmap
+from app.panels.network_choice import NetworkChoice
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -167,12 +168,15 @@ class GalleryPanel(QWidget):
     chosen = Signal(str)
     browse_wished = Signal()
 
-    def __init__(self, items: Sequence[GalleryItem], parent: QWidget | None = None) -> None:
-        """Show the items."""
+    def __init__(
+        self, items: Sequence[GalleryItem], networks: Sequence[Path] = (), parent: QWidget | None = None
+    ) -> None:
+        """Show the items, and offer checkpoints."""
         super().__init__(parent)
         self.setObjectName("panelLeft")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFixedWidth(236)
+        self.networks = NetworkChoice(networks)
         self.tiles = [GalleryTile(item) for item in items]
         grid = QGridLayout()
         grid.setSpacing(8)
@@ -206,7 +210,9 @@ class GalleryPanel(QWidget):
         layout.addWidget(scroll, 1)
         foot = QVBoxLayout()
         foot.setContentsMargins(12, 8, 12, 12)
+        foot.setSpacing(10)
         foot.addWidget(browse)
+        foot.addWidget(self.networks)
         layout.addLayout(foot)
 
     def show_loaded(self, path: Path | None) -> None:

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import trimesh
 
+from engine.model.checkpoint import DEFAULT_CHECKPOINT, random_checkpoint, save_checkpoint
+from engine.model.variational_autoencoder import ModelConfig
 from engine.runtime import messages as m
 from engine.runtime.loading import load_object
 from engine.runtime.pacing import STEP
@@ -96,3 +98,22 @@ def test_bad_files_and_names_are_refused_in_words(tmp_path: Path) -> None:
         (failed,) = session.handle(command)
         assert isinstance(failed, m.LoadFailed) and len(failed.reason) > 20
     assert "elastic" in failed.reason and session.stage is None
+
+
+def test_another_network_moves_the_object(mesh: Path, tmp_path: Path) -> None:
+    """A load may name its network; one that cannot be used is refused in words, and the object before it goes on."""
+    session = Session(load_object, stopwatch=lambda: 0.0)
+    (first, *_) = session.handle(m.LoadMesh(mesh))
+    assert isinstance(first, m.Loaded) and first.checkpoint == DEFAULT_CHECKPOINT
+    before = session.stage
+    own = tmp_path / "own.safetensors"
+    own.write_bytes(b"no network")
+    (failed,) = session.handle(m.LoadMesh(mesh, checkpoint=own))
+    assert isinstance(failed, m.LoadFailed) and "own.safetensors" in failed.reason
+    assert session.stage is before
+    control = random_checkpoint(ModelConfig())
+    save_checkpoint(control.model, control.facts, own)
+    (second, *_) = session.handle(m.LoadMesh(mesh, checkpoint=own))
+    assert isinstance(second, m.Loaded) and second.checkpoint == own
+    assert session.stage is not None and before is not None
+    assert session.stage.loaded.fingerprint != before.loaded.fingerprint

@@ -14,7 +14,7 @@ from jaxtyping import Float64
 from scipy.spatial.transform import Rotation
 
 from engine.evaluation.method import Method, PreparedMethod
-from engine.evaluation.metrics import buried, edges_of, mean_square, rigid_departure, stretch
+from engine.evaluation.metrics import buried, edges_of, mean_square, rigid_departure, stretch, weight_spikes
 from engine.evaluation.objects import EvaluationObject
 from engine.evaluation.occupancy import volume_iou
 from engine.evaluation.statistics import ObjectFigures
@@ -66,6 +66,9 @@ def pose_to_states(
     figures.means["coordinates"] = float(prepared.freedoms)
     if rigid_count:
         figures.means["rigid_departure"] = float(np.sqrt(rigid / rigid_count)) / size
+    if prepared.weights is not None:
+        part = item.vertex_part if item.parts else item.component
+        figures.means["spikes"] = weight_spikes(prepared.weights, edges, part)
     for name in rows[0]:
         figures.means[name] = float(np.mean([row[name] for row in rows]))
     return figures

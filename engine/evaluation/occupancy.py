@@ -78,6 +78,6 @@ def _columns(
     return triangle, i, j
 
 
-def _cross(one: Float[np.ndarray, "q c"], two: Float[np.ndarray, "q c"]) -> Float[np.ndarray, " q"]:
+def _cross(one: Float[np.ndarray, "q c"], two: Float[np.ndarray, "q d"]) -> Float[np.ndarray, " q"]:
     """Return the cross product in the plane of the first two coordinates."""
     return one[:, 0] * two[:, 1] - one[:, 1] * two[:, 0]

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Float64, Int
 
 RESAMPLES = 2000
-_LEAST_MOTION = 1e-12
+# Mean squared motion below which a group stands still: that of rounding in half precision is 3e-8 [unit frame squared].
+_STILL = 1e-6
 
 
 @dataclass(slots=True)
@@ -50,6 +51,17 @@ class ObjectFigures:
         ratios = {str(name): (float(pair[0]), float(pair[1])) for name, pair in plain["ratios"].items()}
         means = {str(name): float(value) for name, value in plain["means"].items()}
         return ObjectFigures(str(plain["key"]), str(plain["family"]), ratios, means)
+
+
+def merged(rows: Sequence[ObjectFigures]) -> ObjectFigures:
+    """Return the mean of several measurements of one object."""
+    figures = ObjectFigures(rows[0].key, rows[0].family)
+    for name in _names(rows, "ratios"):
+        pairs = np.array([row.ratios[name] for row in rows if name in row.ratios])
+        figures.ratios[name] = (float(pairs[:, 0].mean()), float(pairs[:, 1].mean()))
+    for name in _names(rows, "means"):
+        figures.means[name] = float(np.mean([row.means[name] for row in rows if name in row.means]))
+    return figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +115,15 @@ def summarise(
 
 
 def root_ratio(pairs: Float64[np.ndarray, "o 2"], *, seed: int) -> Interval:
-    """Return ``sqrt(sum a / sum b)`` of the pairs; where ``b`` is all but zero, ``sqrt(mean a)``."""
-    still = pairs[:, 1].max() < _LEAST_MOTION
+    """Return ``sqrt(sum a / sum b)`` of the pairs; where nothing moves, ``sqrt(mean a)`` [unit frame]."""
+    still = pairs[:, 1].mean() < _STILL
 
-    def figure(chosen: Float64[np.ndarray, "*r o 2"]) -> Float64[np.ndarray, "*r"]:
+    def figure(chosen: Float64[np.ndarray, "r o 2"]) -> Float64[np.ndarray, " r"]:
         upper, lower = chosen[..., 0].mean(-1), chosen[..., 1].mean(-1)
-        return np.sqrt(upper if still else upper / np.maximum(lower, _LEAST_MOTION))
+        return np.sqrt(upper if still else upper / np.maximum(lower, _STILL))
 
     drawn = figure(pairs[_draws(len(pairs), seed)])
-    return _interval(float(figure(pairs)), drawn, len(pairs))
+    return _interval(float(figure(pairs[None])[0]), drawn, len(pairs))
 
 
 def mean_of(values: Float64[np.ndarray, " o"], *, seed: int) -> Interval:
@@ -124,7 +136,7 @@ def _interval(value: float, drawn: Float64[np.ndarray, " r"], count: int) -> Int
     return Interval(value, float(low), float(high), count)
 
 
-def _draws(count: int, seed: int) -> np.ndarray:
+def _draws(count: int, seed: int) -> Int[np.ndarray, "r o"]:
     return np.random.default_rng(seed).integers(count, size=(RESAMPLES, count))
 
 

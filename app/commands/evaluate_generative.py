@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -29,7 +29,6 @@ from app.commands.refusal import Refused, refusing
 
 if TYPE_CHECKING:
     from app.commands.generative_trials import Trial
-    from app.commands.parsing import PictureSize
     from app.commands.vote_page import Pair
     from app.render.cameras import View
     from app.render.optical_flow import MotionMagnitude
@@ -109,30 +108,67 @@ def generative(
       main.py evaluate generative chair.obj --seconds 2 --size 240x180 -o out
       main.py evaluate generative -o out --votes votes_1.json --votes votes_2.json
     """  # noqa: D301  (marks a block that keeps its lines)
-    from app.commands.vote_page import count_votes, write_vote_page
+    from app.commands.vote_page import count_votes
 
     if votes:
         counted = [asdict(preference) for preference in count_votes(output / "key.json", votes)]
         print(json.dumps(counted, indent=2) if as_json else _lines(counted))
         return
+    content = run_generative(
+        output,
+        objects=objects or (),
+        checkpoints=checkpoint or (),
+        seconds=seconds,
+        size=(size.width, size.height),
+        seed=seed,
+        quiet=quiet,
+    )
+    print(json.dumps(content, indent=2, default=str) if as_json else f"{_lines(content['summary'])}\n\n{NOTE}")
+
+
+def run_generative(
+    output: Path,
+    *,
+    objects: Sequence[Path] = (),
+    checkpoints: Sequence[Path] = (),
+    seconds: float = 3.0,
+    size: tuple[int, int] = (320, 240),
+    seed: int = 0,
+    quiet: bool = True,
+) -> dict[str, Any]:
+    """Film, measure, and write figures, page and key into a folder.
+
+    Args:
+        output: the folder.
+        objects: mesh files; by default eight of the gallery.
+        checkpoints: networks to compare; by default the program's. A single one gets an untrained one as its control.
+        seconds: length of each motion.
+        size: width and height of the films [pixels].
+        seed: of places, directions, and of the page's order.
+        quiet: whether to leave out the progress.
+
+    Returns:
+        What ``generative.json`` holds; its ``summary`` has a row for each network.
+    """
+    from app.commands.vote_page import write_vote_page
+
     (output / "films").mkdir(parents=True, exist_ok=True)
-    networks = _networks(checkpoint or [], output)
+    networks = _networks(checkpoints, output)
     filmed = film_trials(objects or _gallery(), networks, output, seconds=seconds, size=size, seed=seed, quiet=quiet)
     write_vote_page(vote_pairs(filmed, output), output / "vote.html", output / "key.json", seed=seed)
-    rows = [summary(name, [item for item in filmed if item.network == name]) for name in networks]
-    content = {
+    content: dict[str, Any] = {
         "note": NOTE,
         "seed": seed,
         "seconds": seconds,
-        "size": [size.width, size.height],
+        "size": list(size),
         "fps": FPS,
         "networks": {name: str(path) for name, path in networks.items()},
-        "summary": rows,
+        "summary": [summary(name, [item for item in filmed if item.network == name]) for name in networks],
         "films": [asdict(item) for item in filmed],
     }
     text = json.dumps(content, indent=2, default=str)
     (output / "generative.json").write_text(text + "\n", encoding="utf-8")
-    print(text if as_json else f"{_lines(rows)}\n\n{NOTE}")
+    return content
 
 
 def film_trials(
@@ -141,7 +177,7 @@ def film_trials(
     output: Path,
     *,
     seconds: float,
-    size: PictureSize,
+    size: tuple[int, int],
     seed: int,
     quiet: bool = True,
 ) -> list[Filmed]:
@@ -152,7 +188,7 @@ def film_trials(
         networks: checkpoints by name.
         output: folder; films go to ``films`` in it.
         seconds: length of each motion.
-        size: of the pictures.
+        size: width and height of the films [pixels].
         seed: of places and directions.
         quiet: whether to leave out the progress.
     """
@@ -226,7 +262,7 @@ def vote_pairs(filmed: Sequence[Filmed], output: Path) -> list[Pair]:
 
 
 def _filmed(
-    trial: Trial, loaded: dict[str, LoadedObject], output: Path, *, seconds: float, size: PictureSize
+    trial: Trial, loaded: dict[str, LoadedObject], output: Path, *, seconds: float, size: tuple[int, int]
 ) -> list[Filmed]:
     """Return one trial with each network, all seen by one camera."""
     from app.commands.filming import camera_over, film_of
@@ -245,10 +281,10 @@ def _filmed(
     result = [Filmed(trial.name, name, None, problem, None, None) for name, problem in problems.items()]
     if not clips:
         return result
-    whole = even_size((size.width, size.height))
+    whole = even_size(size)
     times = frame_times(next(iter(clips.values()))[0], fps=FPS)
     camera = camera_over([clip for clip, _ in clips.values()], times, whole, CameraChoice())
-    film = film_of(size=(size.width, size.height), camera=camera)
+    film = film_of(size=size, camera=camera)
     for name, (clip, violations) in clips.items():
         path = output / "films" / f"{trial.name}_{name}.mp4"
         motion = _written(clip, path, film, camera.view(*whole))
@@ -272,11 +308,13 @@ def _simulated(trial: Trial, loaded: LoadedObject, seconds: float) -> tuple[Clip
     from dataclasses import replace
 
     from engine import api
+    from engine.dynamics.mechanics import Mechanics
     from engine.evaluation.violations import EnergyLedger, measure_violations
 
     if trial.anchor is not None and trial.anchor is not loaded.anchor:
         loaded = replace(loaded, anchor=trial.anchor, motion=loaded.motion.with_anchor(trial.anchor))
-    ledger = EnergyLedger(loaded, trial.conditions)
+    assert isinstance(loaded.motion, Mechanics)
+    ledger = EnergyLedger(loaded, trial.conditions, mass=loaded.motion.mass)
     try:
         clip = api.simulate(
             loaded,

@@ -167,6 +167,7 @@ def mode_states(kinematics: ObjectKinematics, index: int) -> tuple[Float32[np.nd
     """Return the vertices of five states along a direction, laid onto the rest shape [unit frame], and its figures."""
     reduction, rest = kinematics.reduction, np.asarray(kinematics.rest.vertices, np.float64)
     from engine.datasets.alignment import rigid_fit, vertex_areas
+    from engine.evaluation.metrics import edges_of
 
     size = kinematics.rest.size
     wanted = MOTION * size / (float(reduction.rms_motion[index]) * reduction.unit)
@@ -212,12 +213,6 @@ def range_amplitude(kinematics: ObjectKinematics, index: int) -> float:
     square = along**2 + room - float(offset @ offset)
     reach = np.sqrt(square) - abs(along) if square > along**2 else 0.0
     return max(float(reach), 1.0) / unit
-
-
-def edges_of(faces: np.ndarray) -> np.ndarray:
-    """Return each edge of the triangles once, shape (e, 2)."""
-    corners = np.concatenate((faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]))
-    return np.unique(np.sort(corners, axis=1), axis=0)
 
 
 def save_jpeg(page: Image.Image, path: Path, *, largest: int = _LARGEST) -> Path:

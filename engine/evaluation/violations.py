@@ -19,8 +19,8 @@ from jaxtyping import Float, Float64, Int
 
 from engine.clips.clip import Clip
 from engine.datasets.intersection import buried_share
-from engine.dynamics.mechanics import Mechanics
 from engine.dynamics.state import State
+from engine.evaluation.metrics import edges_of
 from engine.runtime.condition_loads import PlacedCondition, place_conditions
 from engine.runtime.loading import LoadedObject
 from engine.runtime.stage import Stage
@@ -66,7 +66,7 @@ def measure_violations(clip: Clip, loaded: LoadedObject, *, energy_gain: float |
     """
     rest, size = loaded.rest, loaded.rest.size * loaded.metres_per_unit
     faces = np.asarray(rest.faces)
-    edges = np.unique(np.sort(np.concatenate([faces[:, [i, (i + 1) % 3]] for i in range(3)]), axis=1), axis=0)
+    edges = edges_of(faces)
     length = _lengths(np.asarray(rest.vertices) * loaded.metres_per_unit, edges)
     edges, length = edges[length > _SHORT * size], length[length > _SHORT * size]
     depth, over, ratios = 0.0, 0.0, np.zeros((len(clip.times), len(edges)), np.float32)
@@ -94,10 +94,15 @@ class EnergyLedger:
     energy the steps do not report, so there the gain is not known.
     """
 
-    def __init__(self, loaded: LoadedObject, conditions: Sequence[Condition]) -> None:
-        """Open the account of an object under timed conditions; use it as ``watch`` of `engine.api.simulate`."""
-        assert isinstance(loaded.motion, Mechanics)
-        self._motion = loaded.motion
+    def __init__(self, loaded: LoadedObject, conditions: Sequence[Condition], *, mass: float) -> None:
+        """Open an account; use it as ``watch`` of `engine.api.simulate`.
+
+        Args:
+            loaded: the object.
+            conditions: that act on it.
+            mass: of it [kg].
+        """
+        self._motion, self._scale = loaded.motion, mass * 9.81 * loaded.rest.size * loaded.metres_per_unit
         forces = [c for c in conditions if c.kind == "force"]
         self._forces = place_conditions(forces, loaded.rest, metres_per_unit=loaded.metres_per_unit)
         self._known = loaded.anchor is Anchor.FREE and all(c.kind != "pin" for c in conditions)
@@ -108,7 +113,7 @@ class EnergyLedger:
     @property
     def gain(self) -> float | None:
         """Most that the energy rose above the work, as a share of m g size; None where it is not known."""
-        return self._gain / (self._motion.mass * 9.81 * self._motion.size) if self._known else None
+        return self._gain / self._scale if self._known else None
 
     def __call__(self, stage: Stage) -> None:
         """Enter a step."""

@@ -12,7 +12,7 @@ import typer
 from PIL import Image
 from typer.testing import CliRunner
 
-from app.commands.evaluate_modes import MOTION, PICTURES, edges_of, mode_states, modes, range_amplitude, save_jpeg
+from app.commands.evaluate_modes import MOTION, PICTURES, mode_states, modes, range_amplitude, save_jpeg
 from engine.geometry.mesh_reader import load_rest_shape
 from engine.kinematics.object_kinematics import ObjectKinematics, prepare_object
 from tests.app.commands.conftest import ROOT
@@ -71,12 +71,6 @@ def test_amplitude_is_the_wanted_motion_or_the_end_of_the_range(bear: ObjectKine
         wanted = MOTION * bear.rest.size / (float(bear.reduction.rms_motion[index]) * unit)
         assert mode.amplitude == pytest.approx(min(wanted, reach))
         assert mode.limited == (reach < wanted)
-
-
-def test_edges_of_a_tetrahedron() -> None:
-    """A tetrahedron has six edges, each once."""
-    faces = np.array(((0, 1, 2), (0, 2, 3), (0, 3, 1), (1, 3, 2)))
-    assert edges_of(faces).tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
 
 
 def test_a_picture_that_stays_too_large_is_kept_at_the_lowest_quality(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import calibration, handling, heartbeat, memory, opening, reading, stepping
+from benchmarks import calibration, handling, heartbeat, memory, network, opening, reading, stepping
 from benchmarks.figures import Figure, table
 from engine.runtime.cores import use_spare_cores
 
@@ -18,6 +18,7 @@ BENCHMARKS = {
     "drag": handling.measure_drags,
     "drop": handling.measure_drops,
     "reading": reading.measure,
+    "network": network.measure,
 }
 
 

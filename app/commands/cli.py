@@ -13,6 +13,7 @@ from app.commands.bench import bench
 from app.commands.dataset import dataset
 from app.commands.demo import demo
 from app.commands.doctor import doctor
+from app.commands.evaluate import evaluate
 from app.commands.export import export
 from app.commands.inspect import inspect
 from app.commands.refusal import REFUSED, say
@@ -47,9 +48,10 @@ def _program() -> None:
 for _command in (simulate, demo, export, inspect, train, doctor):
     commands.command()(_command)
 commands.add_typer(dataset, name="dataset")
+commands.add_typer(evaluate, name="evaluate")
 commands.add_typer(bench, name="bench")
 
-NAMES = ("simulate", "demo", "export", "inspect", "train", "doctor", "dataset", "bench")
+NAMES = ("simulate", "demo", "export", "inspect", "train", "doctor", "dataset", "evaluate", "bench")
 
 
 def run(arguments: Sequence[str]) -> int:

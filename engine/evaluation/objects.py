@@ -155,34 +155,41 @@ def unwelded_shape(vertices: Float[np.ndarray, "n 3"], faces: Int[np.ndarray, "m
 def vertex_parts(motion: SampledMotion) -> Int[np.ndarray, " n"]:
     """Return the true rigid part of each vertex, from the parts of the dataset's samples.
 
-    A vertex belongs to the part whose motions, read off the part's samples, carry it through all states; -1 where none
-    does, as on a skin between two parts. A loose piece that is too small for its few samples to tell its motion, and
-    that moves rigidly, belongs to the part of the sample nearest to it.
+    A loose piece whose vertices all follow one part belongs to it. Of other pieces, as a skin over the whole object,
+    each vertex belongs to the part whose motions, read off the part's samples, carry it through all states; -1 where
+    none does, as between two parts. A piece that is too small for its few samples to tell its motion, and that moves
+    rigidly, belongs to the part of the sample nearest to it.
     """
     meshes = motion.vertices.astype(np.float64)
     points = motion.points.astype(np.float64)
-    labels = [int(label) for label in np.unique(motion.part) if label >= 0]
-    count = meshes.shape[1]
-    cost = np.full((len(labels) + 1, count), np.inf)
-    cost[-1] = 1e6
-    for row, label in enumerate(labels):
-        mine = np.flatnonzero(motion.part == label)
-        if len(mine) < _LEAST_SAMPLES:
-            continue
-        residual = np.zeros(count)
-        for state in range(1, len(meshes)):
-            residual = np.maximum(residual, _departure(points[:, mine], meshes, state))
-        away = KDTree(points[0, mine]).query(meshes[0])[0]
-        cost[row] = np.where(residual < _PART_TOLERANCE, np.maximum(residual, _ROUNDING) + 1e-2 * away, np.inf)
-    part = np.array([*labels, -1])[cost.argmin(0)]
-    if labels:
-        component = vertex_components(np.asarray(motion.faces), count)
-        for piece in np.unique(component[part < 0]):
-            mine = np.flatnonzero(component == piece)
-            own = meshes[:, mine]
-            if max(float(_departure(own, own, s).max()) for s in range(len(meshes))) < _PART_TOLERANCE:
-                part[mine] = motion.part[KDTree(points[0]).query(own[0].mean(0))[1]]
+    labels = np.unique(motion.part[motion.part >= 0]).astype(np.int64)
+    part = np.full(meshes.shape[1], -1)
+    if not len(labels):
+        return part
+    cost = np.stack([_part_cost(points[:, motion.part == label], meshes) for label in labels])
+    component = vertex_components(np.asarray(motion.faces), len(part))
+    for piece in range(int(component.max()) + 1):
+        mine = np.flatnonzero(component == piece)
+        together = cost[:, mine].sum(1)
+        own = meshes[:, mine]
+        if np.isfinite(together.min()):
+            part[mine] = labels[together.argmin()]
+        elif max(float(_departure(own, own, s).max()) for s in range(len(meshes))) < _PART_TOLERANCE:
+            part[mine] = motion.part[KDTree(points[0]).query(own[0].mean(0))[1]]
+        else:
+            part[mine] = np.where(np.isfinite(cost[:, mine].min(0)), labels[cost[:, mine].argmin(0)], -1)
     return part
+
+
+def _part_cost(points: Float[np.ndarray, "s p 3"], meshes: Float[np.ndarray, "s n 3"]) -> Float[np.ndarray, " n"]:
+    """Return how badly a part's motions, told by its samples, explain each vertex; infinite where they do not."""
+    residual = np.zeros(meshes.shape[1])
+    if points.shape[1] < _LEAST_SAMPLES:
+        return np.full_like(residual, np.inf)
+    for state in range(1, len(meshes)):
+        residual = np.maximum(residual, _departure(points, meshes, state))
+    away = KDTree(points[0]).query(meshes[0])[0]
+    return np.where(residual < _PART_TOLERANCE, np.maximum(residual, _ROUNDING) + 1e-2 * away, np.inf)
 
 
 def _departure(

@@ -296,7 +296,7 @@ GALLERY: dict[str, Entry] = {
     "plush_bear": Entry("Plush bear", "A soft toy that wobbles when you pull it.", "standing", "elastic", plush_bear),
     "gummy_ring": Entry("Gummy ring", "A sweet that flops and bounces.", "free", "jelly", gummy_ring),
     "octopus": Entry("Octopus", "Eight arms that swing on their own.", "free", "jelly", octopus),
-    "cloth_on_rail": Entry("Cloth on a rail", "A hanging cloth that swings.", "fixed", "cloth", cloth_on_rail),
+    "cloth_on_rail": Entry("Cloth on a rail", "A hanging cloth that swings.", "hanging", "cloth", cloth_on_rail),
     "laptop": Entry(
         "Laptop", "Its lid turns on the hinge and stays where you leave it.", "standing", "articulated", laptop
     ),

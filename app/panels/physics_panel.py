@@ -19,6 +19,7 @@ _ANCHORS = (
     (Anchor.FREE.value, "Free", "Nothing holds it: it falls, slides and turns over."),
     (Anchor.STANDING.value, "Standing", "It stands on the floor and can be tipped over."),
     (Anchor.FIXED.value, "Fixed", "Its foot is fixed in space."),
+    (Anchor.HANGING.value, "Hanging", "It hangs by its top, as a cloth on a rail."),
 )
 _CUSTOM = "custom"
 

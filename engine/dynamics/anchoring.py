@@ -28,6 +28,13 @@ class Reaction:
     support: Float64[np.ndarray, "6"]
 
 
+def guess_anchor(kinematics: ObjectKinematics, shape: Shape) -> Anchor:
+    """Return how an object that nothing is known of is held: a sheet whose top moves less hangs, all else stands."""
+    (_, bottom_motion), (_, top_motion) = shape.bands
+    hangs = not kinematics.rest.solid and top_motion < 0.7 * bottom_motion
+    return Anchor.HANGING if hangs else Anchor.STANDING
+
+
 class Base:
     """How one object is held.
 
@@ -37,10 +44,10 @@ class Base:
     """
 
     def __init__(self, kinematics: ObjectKinematics, shape: Shape, anchor: Anchor, metres_per_unit: float) -> None:
-        """Choose the lowest band of the object, or the highest one if it is a sheet whose top moves less."""
+        """Choose the lowest band of the object, or the highest one if it hangs."""
         self._kinematics, self._scale = kinematics, metres_per_unit
-        (bottom, bottom_motion), (top, top_motion) = shape.bands
-        self.hanging = anchor is not Anchor.FREE and not kinematics.rest.solid and top_motion < 0.7 * bottom_motion
+        (bottom, _), (top, _) = shape.bands
+        self.hanging = anchor is Anchor.HANGING
         chosen = top if self.hanging else bottom
         self.samples: Int[np.ndarray, " b"] = chosen if anchor is not Anchor.FREE else np.zeros(0, dtype=np.int64)
 

@@ -74,7 +74,7 @@ class Mechanics:
         Args:
             kinematics: the object.
             material: density, stiffness, damping and friction.
-            anchor: free, standing on its base, or fixed at it.
+            anchor: free, standing on its base, fixed at it, or hung by its top.
             gravity: along -Z [m/s^2].
             floor: a floor at z = 0.
             metres_per_unit: size of the unit frame's unit [m].

@@ -10,6 +10,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float32, Float64
 
+from engine.dynamics.anchoring import guess_anchor
+from engine.dynamics.body import describe_shape
 from engine.dynamics.mechanics import Mechanics
 from engine.dynamics.state import Grab, Loads, State, StepReport, SurfacePoint
 from engine.geometry.mesh_reader import load_rest_shape
@@ -119,9 +121,12 @@ def load_object(command: LoadMesh, *, cancelled: Callable[[], bool] = lambda: Fa
     checkpoint = command.checkpoint or DEFAULT_CHECKPOINT
     kinematics = prepare_object(rest, checkpoint=checkpoint)
     _go_on(cancelled)
-    anchor = command.anchor or Anchor.STANDING
+    shape = describe_shape(kinematics)
+    anchor = command.anchor or guess_anchor(kinematics, shape)
     material = material_for(wanted or MATERIALS["elastic"], rest)
-    motion = Mechanics(kinematics, material=material, anchor=anchor, metres_per_unit=command.metres_per_unit)
+    motion = Mechanics(
+        kinematics, material=material, anchor=anchor, metres_per_unit=command.metres_per_unit, shape=shape
+    )
     _go_on(cancelled)
     return LoadedObject(
         path=command.path,

@@ -12,11 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 
 class Anchor(StrEnum):
-    """How an object is held: not at all, standing on its base, or with its base fixed in space."""
+    """How an object is held: not at all, standing on its base, with its base fixed in space, or hung by its top."""
 
     FREE = "free"
     STANDING = "standing"
     FIXED = "fixed"
+    HANGING = "hanging"
 
 
 class Material(BaseModel):

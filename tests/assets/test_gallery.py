@@ -35,7 +35,7 @@ def test_list_holds_the_nine_objects() -> None:
     assert set(ENTRIES) == set(COMPONENTS)
     for entry in ENTRIES.values():
         assert entry["title"] and entry["description"]
-        assert entry["anchor"] in {"free", "standing", "fixed"}
+        assert entry["anchor"] in {"free", "standing", "fixed", "hanging"}
         assert entry["material"] in {"elastic", "jelly", "rubber", "cloth", "articulated", "rigid"}
 
 

@@ -51,6 +51,18 @@ def kinetic_energies(mechanics: Mechanics, state: State) -> tuple[float, float]:
     return 0.5 * float(np.einsum("m,md,md->", m, v, v)), whole
 
 
+def test_a_hung_object_stays_at_its_top(bean_kinematics: ObjectKinematics) -> None:
+    """Hung by its top above the floor, a soft object neither falls nor lets go: within a second its top stays."""
+    mechanics = Mechanics(bean_kinematics, material=MATERIALS["cloth"], anchor=Anchor.HANGING)
+    state = mechanics.rest_state()
+    start = mechanics.decode(state)
+    assert start[:, 2].min() > 0.1 * mechanics.size
+    for _ in range(60):
+        state, _ = mechanics.step(state, Loads(), H)
+    top = start[:, 2] > start[:, 2].max() - 0.05 * mechanics.size
+    assert np.abs((mechanics.decode(state) - start)[top]).max() < 0.01 * mechanics.size
+
+
 def test_mass_matrix_is_symmetric_positive_and_well_conditioned(bean_kinematics: ObjectKinematics) -> None:
     """Over 100 random states M is symmetric and positive, with a condition number below 1e6 when dimensionless."""
     mechanics = floating(bean_kinematics, "elastic")

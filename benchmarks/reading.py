@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from benchmarks.figures import Figure
+from engine.datasets.augmentation import Augmentation
 from engine.datasets.build import BuildPlan, build_dataset
 from engine.datasets.pairs import ObjectPool, Sampling, draw_batch
 
@@ -30,12 +31,12 @@ def measure() -> list[Figure]:
         # A pool of a few objects streams: every batch reads a quarter of its objects anew.
         pool = ObjectPool([folder], capacity=OBJECTS)
         for _ in range(BATCHES):
-            draw_batch(pool.draw(OBJECTS), rng, sampling, identity_share=0.1)
+            draw_batch(pool.draw(OBJECTS), rng, sampling, identity_share=0.1, augmentation=Augmentation.turns())
         streamed = BATCHES * OBJECTS * sampling.frames / (time.perf_counter() - began)
         pool = ObjectPool([folder])
         began = time.perf_counter()
         for _ in range(BATCHES):
-            draw_batch(pool.draw(OBJECTS), rng, sampling, identity_share=0.1)
+            draw_batch(pool.draw(OBJECTS), rng, sampling, identity_share=0.1, augmentation=Augmentation.turns())
         held = BATCHES * OBJECTS * sampling.frames / (time.perf_counter() - began)
     return [
         Figure("training pair from streamed shards, one core", 1000 / streamed, "ms", BAR, f"{streamed:.0f} a second"),

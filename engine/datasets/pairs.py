@@ -1,33 +1,51 @@
 """Training items: two states of one object, aligned, turned, brought to the unit frame.
 
 Every pair A -> B is aligned by one area-weighted rigid fit of B to A (the samples of a shard are spread by area), so
-that free and fixed motions agree and the latent spends nothing on rigid motion; any state can be the rest shape.
+that free and fixed motions agree and the latent spends nothing on rigid motion; any state can be the rest shape. What
+is drawn at random is drawn here, on the processor, from one generator; the arithmetic runs for a whole batch at once on
+the device that trains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
-from scipy.spatial.transform import Rotation
 from torch import Tensor
 
-from engine.datasets.alignment import rigid_fit
+from engine.datasets.augmentation import Augmentation, random_frames, random_stretches, without_a_component
+from engine.datasets.batched import canonical_yaws, farthest_seeds, polar_rotations, rigid_fits
+from engine.datasets.object_pool import ObjectPool as ObjectPool
 from engine.datasets.sampling import SampledMotion
-from engine.datasets.shards import DatasetError, excluded_keys, read_shard, shards_of
-from engine.geometry.surface import farthest_points
+from engine.geometry.dual_quaternion import (
+    quaternion_conjugate,
+    quaternion_from_matrix,
+    quaternion_multiply,
+    quaternion_to_matrix,
+)
 
 # Components of one object beyond this many share slots.
 COMPONENT_SLOTS = 64
+# How far the yaw at which a training shape is read departs from its canonical one [rad]: other samples of the surface
+# find it a little differently.
+CANONICAL_JITTER = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
-    """A batch of rest shapes A, each with several states B, all in the unit frame of A; ``f`` states per object."""
+    """A batch of rest shapes A, each with several states B, all in the unit frame of A; ``f`` states per object.
+
+    Attributes:
+        points, normals: samples of the rest surfaces.
+        component: connected component of each sample.
+        seeds: samples at which the tokens start.
+        deformed: the samples in the states B.
+        rotation: their local rotations from A to B, unit quaternions.
+        seen_points, seen_normals, seen_deformed: what the encoders are shown of these: the same, or with noise.
+    """
 
     points: Float[Tensor, "b p 3"]
     normals: Float[Tensor, "b p 3"]
@@ -35,159 +53,229 @@ class PairBatch:
     seeds: Int[Tensor, "b t"]
     deformed: Float[Tensor, "bf p 3"]
     rotation: Float[Tensor, "bf p 4"]
+    noise: Noise | None = None
 
     @property
     def frames(self) -> int:
         """States per object."""
         return len(self.deformed) // len(self.points)
 
+    @property
+    def seen_points(self) -> Float[Tensor, "b p 3"]:
+        """Samples of the rest surfaces as the encoders are shown them."""
+        return self.points if self.noise is None else self.points + self.noise.points
+
+    @property
+    def seen_normals(self) -> Float[Tensor, "b p 3"]:
+        """Normals as the encoders are shown them."""
+        if self.noise is None:
+            return self.normals
+        return torch.nn.functional.normalize(self.normals + self.noise.normals, dim=-1)
+
+    @property
+    def seen_deformed(self) -> Float[Tensor, "bf p 3"]:
+        """Samples in the states B as the posterior encoder is shown them."""
+        return self.deformed if self.noise is None else self.deformed + self.noise.deformed
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What is added to the samples that the encoders are shown [unit frame]; see `PairBatch`."""
+
+    points: Float[Tensor, "b p 3"]
+    normals: Float[Tensor, "b p 3"]
+    deformed: Float[Tensor, "bf p 3"]
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How an item is sampled: surface points, farthest-point seeds of the tokens, and states B per rest shape A."""
+    """How an item is sampled.
+
+    Attributes:
+        point_count: surface points.
+        seed_count: farthest-point seeds of the tokens.
+        frames: states B per rest shape A.
+        canonical: turn every rest shape to its canonical yaw (`engine.geometry.canonical_frame`).
+    """
 
     point_count: int = 224
     seed_count: int = 24
     frames: int = 4
-
-
-def pair_arrays(
-    motion: SampledMotion, a: int, others: list[int], rng: np.random.Generator, sampling: Sampling, *, augment: bool
-) -> tuple[np.ndarray, ...]:
-    """Return one rest shape with several other states.
-
-    Returns:
-        points (p, 3), normals (p, 3), components (p,), seeds (t,), deformed points (f, p, 3), rotations (f, p, 4).
-    """
-    whole = motion.points[a].astype(np.float64)
-    frame = _random_frame(rng) if augment else np.eye(3)
-    # A mirror image turns about the mirrored axis by the opposite angle.
-    handed = 1.0 if np.linalg.det(frame) > 0 else -1.0
-    turned = whole @ frame.T
-    low, high = turned.min(0), turned.max(0)
-    centre, scale = 0.5 * (low + high), 2.0 / float((high - low).max())
-    chosen = rng.permutation(len(whole))[: sampling.point_count]
-    turn_a = Rotation.from_quat(motion.rotations[a][chosen].astype(np.float64), scalar_first=True).inv()
-    deformed = np.zeros((len(others), len(chosen), 3))
-    rotation = np.zeros((len(others), len(chosen), 4))
-    even = np.ones(len(whole))
-    for row, b in enumerate(others):
-        moved = motion.points[b].astype(np.float64)
-        fit, shift = rigid_fit(moved, whole, even)
-        turn_b = Rotation.from_quat(motion.rotations[b][chosen].astype(np.float64), scalar_first=True)
-        turn = (Rotation.from_matrix(fit) * turn_b * turn_a).as_rotvec() @ frame.T * handed
-        rotation[row] = Rotation.from_rotvec(turn).as_quat(canonical=True, scalar_first=True)
-        deformed[row] = ((moved[chosen] @ fit.T + shift) @ frame.T - centre) * scale
-    points = (turned[chosen] - centre) * scale
-    normals = (motion.normals[a][chosen].astype(np.float64) / 127.0) @ frame.T
-    component = motion.component[chosen].astype(np.int64) % COMPONENT_SLOTS
-    seeds = farthest_points(points, component, sampling.seed_count)
-    return points, normals, component, seeds, deformed, rotation
-
-
-def _random_frame(rng: np.random.Generator) -> Float[np.ndarray, "3 3"]:
-    """Return a random turn: mostly about Z, sometimes another up axis, sometimes any; half of them mirrored."""
-    yaw = Rotation.from_euler("z", rng.uniform(0, 2 * np.pi)).as_matrix()
-    choice = rng.random()
-    if choice < 0.2:
-        yaw = yaw @ Rotation.from_euler("x", rng.choice([-0.5, 0.5]) * np.pi).as_matrix()
-    elif choice < 0.4:
-        yaw = Rotation.random(rng=rng).as_matrix()
-    if rng.random() < 0.5:
-        yaw = yaw @ np.diag([1.0, -1.0, 1.0])
-    return yaw
+    canonical: bool = False
 
 
 def draw_batch(
-    motions: Sequence[SampledMotion], rng: np.random.Generator, sampling: Sampling, *, identity_share: float = 0.0
+    motions: Sequence[SampledMotion],
+    rng: np.random.Generator,
+    sampling: Sampling,
+    *,
+    identity_share: float = 0.0,
+    augmentation: Augmentation | None = None,
+    device: torch.device | str = "cpu",
 ) -> PairBatch:
     """Return one batch of the given objects: a random rest shape of each and random other states.
 
     Args:
         motions: the objects, one row of the batch each.
-        rng: draws states, samples and turns.
+        rng: draws states, samples, turns and all else.
         sampling: sizes.
-        identity_share: share of pairs with B = A; above zero, the objects are turned and mirrored at random too.
+        identity_share: share of pairs with B = A.
+        augmentation: what is varied; by default states and samples alone (`Augmentation.plain`).
+        device: where the batch is computed and lies.
     """
-    items: list[tuple[np.ndarray, ...]] = []
-    augment = identity_share > 0
+    augmentation = Augmentation.plain() if augmentation is None else augmentation
+    count, each = len(motions), sampling.frames
+    states = _drawn_states(motions, rng, sampling, augmentation, identity_share=identity_share).to(device)
+    frames = _on(device, random_frames(count, augmentation, rng))
+    stretched, stretches = random_stretches([motion.record.kind for motion in motions], augmentation, rng)
+    jitter = _on(device, rng.normal(scale=CANONICAL_JITTER, size=count) * augmentation.turned)
+
+    p = states.component.shape[1]
+    states = _aligned(states)
+    if stretched.any():
+        rows = torch.from_numpy(np.flatnonzero(stretched)).to(device)
+        states = _stretched(states, rows, _on(device, stretches[stretched]))
+    if sampling.canonical:
+        yaw = canonical_yaws(states.whole @ frames.transpose(1, 2), states.normals @ frames.transpose(1, 2))
+        frames = _about_up(jitter) @ yaw @ frames
+
+    turned = states.whole @ frames.transpose(1, 2)
+    low, high = turned.amin(1, keepdim=True), turned.amax(1, keepdim=True)
+    centre, scale = 0.5 * (low + high), 2.0 / (high - low).amax(2, keepdim=True)
+    points = (turned[:, :p] - centre) * scale
+    normals = states.normals[:, :p] @ frames.transpose(1, 2)
+    frames, centre, scale = (x.repeat_interleave(each, 0) for x in (frames, centre, scale))
+    deformed = states.moved[:, :p] @ frames.transpose(1, 2)
+    # A mirror image turns about the mirrored axis by the opposite angle.
+    axis = (states.rotation[..., 1:] @ frames.transpose(1, 2)) * torch.linalg.det(frames)[:, None, None]
+    rotation = torch.nn.functional.normalize(torch.cat((states.rotation[..., :1], axis), -1), dim=-1)
+    return PairBatch(
+        points=points,
+        normals=normals,
+        component=states.component,
+        seeds=farthest_seeds(points, states.component, sampling.seed_count),
+        deformed=(deformed - centre) * scale,
+        rotation=torch.where(rotation[..., :1] < 0, -rotation, rotation),
+        noise=_noise((count, p, each), augmentation, rng, device),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _States:
+    """States of the objects of a batch: ``n`` samples of each, the first ``p`` of which are the item's."""
+
+    whole: Float[Tensor, "b n 3"]
+    normals: Float[Tensor, "b n 3"]
+    moved: Float[Tensor, "bf n 3"]
+    rotation: Float[Tensor, "bf p 4"]
+    component: Int[Tensor, "b p"]
+
+    def to(self, device: torch.device | str) -> _States:
+        return _States(*(getattr(self, name).to(device) for name in self.__slots__))
+
+
+def _drawn_states(
+    motions: Sequence[SampledMotion],
+    rng: np.random.Generator,
+    sampling: Sampling,
+    augmentation: Augmentation,
+    *,
+    identity_share: float,
+) -> _States:
+    """Draw the states and the samples of each object."""
+    size = min(motion.points.shape[1] for motion in motions)
+    rows: list[tuple[np.ndarray, ...]] = []
     for motion in motions:
         count = len(motion.points)
-        a = int(rng.integers(count))
-        others = [int(b) for b in rng.integers(count, size=sampling.frames)]
-        others = [a if rng.random() < identity_share else b for b in others]
-        items.append(pair_arrays(motion, a, others, rng, sampling, augment=augment))
-    columns = [torch.from_numpy(np.stack(column)) for column in zip(*items, strict=True)]
-    points, normals, component, seeds, deformed, rotation = columns
-    moved = deformed.float().flatten(0, 1)
-    return PairBatch(points.float(), normals.float(), component, seeds, moved, rotation.float().flatten(0, 1))
+        a = int(rng.integers(count)) if augmentation.any_rest else 0
+        others = np.where(rng.random(sampling.frames) < identity_share, a, rng.integers(count, size=sampling.frames))
+        order = (rng if augmentation.resampled else np.random.default_rng(0)).permutation(motion.points.shape[1])
+        left = without_a_component(motion.component[order], augmentation, rng)
+        if left is not None:
+            # The samples that are left stand in for those that are not.
+            order = np.resize(order[left], len(order))
+        order = order[:size]
+        chosen = order[: sampling.point_count]
+        states = np.concatenate(([a], others))
+        rows.append(
+            (
+                motion.points[states][:, order],
+                motion.normals[a][order],
+                motion.rotations[states][:, chosen],
+                motion.component[chosen],
+            )
+        )
+    points, normals, rotations, component = (np.stack(column) for column in zip(*rows, strict=True))
+    whole, moved = (torch.from_numpy(x).float() for x in (points[:, 0], points[:, 1:]))
+    q = torch.from_numpy(rotations).float()
+    rotation = quaternion_multiply(q[:, 1:], quaternion_conjugate(q[:, :1]))
+    return _States(
+        whole,
+        torch.from_numpy(normals).float() / 127.0,
+        moved.flatten(0, 1),
+        torch.nn.functional.normalize(rotation, dim=-1).flatten(0, 1),
+        torch.from_numpy(component.astype(np.int64) % COMPONENT_SLOTS),
+    )
 
 
-class ObjectPool:
-    """Objects of a dataset's shards held in memory, from which batches are drawn, by kind in given shares.
+def _aligned(states: _States) -> _States:
+    """Carry each state B to its rest shape by the rigid fit."""
+    fit, shift = rigid_fits(states.moved, states.whole.repeat_interleave(len(states.moved) // len(states.whole), 0))
+    moved = states.moved @ fit.transpose(1, 2) + shift[:, None]
+    rotation = quaternion_multiply(quaternion_from_matrix(fit)[:, None], states.rotation)
+    return replace(states, moved=moved, rotation=rotation)
 
-    A dataset larger than the pool streams through it: with every draw the oldest objects give way to the next ones of
-    the shards, which are read over and over in a new random order.
+
+def _stretched(states: _States, rows: Int[Tensor, " r"], stretch: Float[Tensor, "r 3 3"]) -> _States:
+    """Stretch the objects of some rows, in all their states alike, and align the states anew.
+
+    The rotation R of a sample becomes the polar factor of ``S R S^-1``, normals are turned by ``S^-1``.
     """
+    each = len(states.moved) // len(states.whole)
+    many = (rows[:, None] * each + torch.arange(each, device=rows.device)).flatten()
+    inverse = torch.linalg.inv(stretch)
+    repeated, back = stretch.repeat_interleave(each, 0), inverse.repeat_interleave(each, 0)
+    gradient = repeated[:, None] @ quaternion_to_matrix(states.rotation[many]) @ back[:, None]
+    part = _aligned(
+        replace(
+            states,
+            whole=states.whole[rows] @ stretch,
+            normals=torch.nn.functional.normalize(states.normals[rows] @ inverse, dim=-1),
+            moved=states.moved[many] @ repeated,
+            rotation=quaternion_from_matrix(polar_rotations(gradient)),
+        )
+    )
+    return replace(
+        states,
+        whole=states.whole.index_copy(0, rows, part.whole),
+        normals=states.normals.index_copy(0, rows, part.normals),
+        moved=states.moved.index_copy(0, many, part.moved),
+        rotation=states.rotation.index_copy(0, many, part.rotation),
+    )
 
-    def __init__(self, folders: list[Path], *, capacity: int = 8192, seed: int = 0, split: str = "train") -> None:
-        """Fill the pool.
 
-        Raises:
-            DatasetError: a folder is no dataset, or holds no object of the split.
-        """
-        self._rng = np.random.default_rng(seed)
-        self._shards = [(shard, excluded_keys(folder)) for folder in folders for shard in shards_of(folder, split)]
-        self._stream = self._endless()
-        self._motions: list[SampledMotion] = []
-        self.streams = False
-        seen: set[str] = set()
-        for motion in self._stream:
-            if motion.record.key in seen:
-                break
-            if len(self._motions) == capacity:
-                self.streams = True
-                break
-            seen.add(motion.record.key)
-            self._motions.append(motion)
-        self._oldest = 0
-        self._by_kind: dict[str, list[SampledMotion]] | None = None
+def _about_up(angles: Float[Tensor, " b"]) -> Float[Tensor, "b 3 3"]:
+    """Return rotations about Z."""
+    c, s, zero, one = angles.cos(), angles.sin(), torch.zeros_like(angles), torch.ones_like(angles)
+    return torch.stack((c, -s, zero, s, c, zero, zero, zero, one), -1).view(-1, 3, 3)
 
-    def _endless(self) -> Iterator[SampledMotion]:
-        while True:
-            count = 0
-            for index in self._rng.permutation(len(self._shards)):
-                shard, excluded = self._shards[index]
-                for motion in read_shard(shard):
-                    if motion.record.key not in excluded:
-                        count += 1
-                        yield motion
-            if count == 0:
-                raise DatasetError("the dataset holds no object of this split: build or import more")
 
-    @property
-    def motions(self) -> list[SampledMotion]:
-        """The objects now in the pool."""
-        return self._motions
+def _noise(
+    sizes: tuple[int, int, int], augmentation: Augmentation, rng: np.random.Generator, device: torch.device | str
+) -> Noise | None:
+    """Draw noise for some of the objects, of sizes (objects, samples, states of each); None where there is none."""
+    count, p, each = sizes
+    if not augmentation.noisy:
+        return None
+    noisy = (rng.random(count) < augmentation.noisy)[:, None, None].astype(np.float32)
+    place = noisy * np.float32(augmentation.position_noise)
 
-    def draw(self, count: int, *, shares: dict[str, float] | None = None) -> list[SampledMotion]:
-        """Return ``count`` random objects; ``shares`` weighs the kinds (default: every object alike)."""
-        if self.streams:
-            for _ in range(max(1, count // 4)):
-                self._motions[self._oldest] = next(self._stream)
-                self._by_kind = None
-                self._oldest = (self._oldest + 1) % len(self._motions)
-        if shares is None:
-            return [self._motions[int(i)] for i in self._rng.integers(len(self._motions), size=count)]
-        kinds = self._by_kind = self._by_kind or self._grouped()
-        weights = np.array([shares.get(kind, 0.0) for kind in kinds])
-        if not weights.sum() > 0:
-            raise DatasetError(f"the shares {shares} name none of the kinds here: {', '.join(kinds)}")
-        names = self._rng.choice(list(kinds), size=count, p=weights / weights.sum())
-        return [kinds[str(n)][int(self._rng.integers(len(kinds[str(n)])))] for n in names]
+    def normal(amount: np.ndarray) -> Tensor:
+        return _on(device, amount * rng.standard_normal((len(amount), p, 3), dtype=np.float32))
 
-    def _grouped(self) -> dict[str, list[SampledMotion]]:
-        kinds: dict[str, list[SampledMotion]] = {}
-        for motion in self._motions:
-            kinds.setdefault(motion.record.kind, []).append(motion)
-        return kinds
+    facing = noisy * np.float32(augmentation.normal_noise)
+    return Noise(points=normal(place), normals=normal(facing), deformed=normal(place.repeat(each, 0)))
+
+
+def _on(device: torch.device | str, values: np.ndarray) -> Tensor:
+    return torch.from_numpy(values).float().to(device)

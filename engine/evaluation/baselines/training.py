@@ -24,6 +24,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from engine.datasets.augmentation import Augmentation
 from engine.datasets.pairs import ObjectPool, PairBatch, Sampling, draw_batch
 from engine.evaluation.baselines.blobs import RigidBlobs
 from engine.evaluation.baselines.keypoint_deformer import KeypointDeformer
@@ -118,7 +119,13 @@ def train_baseline(name: str, data: list[Path], out: Path, *, config: BaselineTr
         rate *= 0.05 + 0.95 * 0.5 * (1.0 + float(np.cos(np.pi * min(share, 1.0))))
         for group in optimizer.param_groups:
             group["lr"] = rate
-        batch = draw_batch(pool.draw(config.objects, shares=shares), rng, sampling, identity_share=0.05)
+        batch = draw_batch(
+            pool.draw(config.objects, shares=shares),
+            rng,
+            sampling,
+            identity_share=0.05,
+            augmentation=Augmentation.turns(),
+        )
         losses.append(training_step(network, batch, optimizer, iteration))
         iteration, items = iteration + 1, items + config.objects * config.frames
         spent = time.perf_counter() - began

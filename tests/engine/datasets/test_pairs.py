@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from engine.datasets.augmentation import Augmentation
 from engine.datasets.pairs import ObjectPool, Sampling, draw_batch
 from engine.datasets.sampling import sample_states
 from engine.datasets.shards import DatasetError, write_shard
@@ -21,7 +22,9 @@ def test_a_rigid_body_stands_still_in_every_pair() -> None:
     """After the rigid fit, a body that tumbles has no displacement and no rotation left."""
     body = sample_states(rigid_motion(), np.random.default_rng(0), key="a", name="a", split="train")
     for share in (0.0, 0.1):
-        batch = draw_batch([body, body], np.random.default_rng(1), SAMPLING, identity_share=share)
+        batch = draw_batch(
+            [body, body], np.random.default_rng(1), SAMPLING, identity_share=share, augmentation=Augmentation.turns()
+        )
         still = batch.points.repeat_interleave(batch.frames, 0)
         torch.testing.assert_close(batch.deformed, still, atol=2e-3, rtol=0)
         torch.testing.assert_close(batch.rotation[..., 0], torch.ones(6, 64), atol=1e-3, rtol=0)
@@ -31,7 +34,9 @@ def test_a_rigid_body_stands_still_in_every_pair() -> None:
 def test_each_part_moves_by_its_own_rotation() -> None:
     """In a hinge's pair the differences between samples of one part are turned by the rotation that is given."""
     hinge = sample_states(hinge_motion(tumbling=True), np.random.default_rng(0), key="a", name="a", split="train")
-    batch = draw_batch([hinge] * 4, np.random.default_rng(2), SAMPLING, identity_share=0.1)
+    batch = draw_batch(
+        [hinge] * 4, np.random.default_rng(2), SAMPLING, identity_share=0.1, augmentation=Augmentation.turns()
+    )
     for row in range(len(batch.deformed)):
         rest, component = batch.points[row // batch.frames], batch.component[row // batch.frames]
         for part in (0, 1):
@@ -45,7 +50,10 @@ def test_each_part_moves_by_its_own_rotation() -> None:
 def test_the_same_seed_gives_the_same_batch() -> None:
     """Batches depend on nothing but the generator."""
     hinge = sample_states(hinge_motion(), np.random.default_rng(0), key="a", name="a", split="train")
-    one, two = (draw_batch([hinge], np.random.default_rng(3), SAMPLING, identity_share=0.1) for _ in range(2))
+    one, two = (
+        draw_batch([hinge], np.random.default_rng(3), SAMPLING, identity_share=0.1, augmentation=Augmentation.turns())
+        for _ in range(2)
+    )
     torch.testing.assert_close(one.deformed, two.deformed, atol=0, rtol=0)
     torch.testing.assert_close(one.points, two.points, atol=0, rtol=0)
 

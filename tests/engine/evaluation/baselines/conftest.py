@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from jaxtyping import Float, Float64
 
+from engine.datasets.augmentation import Augmentation
 from engine.datasets.pairs import PairBatch, Sampling, draw_batch
 from engine.datasets.sampling import SampledMotion, sample_states
 from engine.evaluation.method import PreparedMethod
@@ -31,7 +32,9 @@ def hinge_object(hinge: SampledMotion) -> EvaluationObject:
 def hinge_batch(hinge: SampledMotion) -> PairBatch:
     """Four rest shapes of the hinge, turned, with three states each, and eight farthest points."""
     sampling = Sampling(point_count=128, seed_count=8, frames=3)
-    return draw_batch([hinge] * 4, np.random.default_rng(1), sampling, identity_share=0.1)
+    return draw_batch(
+        [hinge] * 4, np.random.default_rng(1), sampling, identity_share=0.1, augmentation=Augmentation.turns()
+    )
 
 
 def numeric_tangents(prepared: PreparedMethod, q: Float64[np.ndarray, " r"]) -> Float[np.ndarray, "p r 3"]:

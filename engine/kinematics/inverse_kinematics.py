@@ -160,7 +160,7 @@ def _descend(
     if len(x) != len(targets):
         raise ValueError(f"the object has {len(x)} points, and {len(targets)} targets were given")
     rotation, translation = (frame.rotation, frame.translation) if frame else rigid_placement(x, targets, share)
-    damping = _DAMPING
+    damping, root = _DAMPING, np.sqrt(share)
     value = _objective(x, q, rotation, translation, targets, share, ridge)
     done = 0
     for _ in range(iterations):
@@ -168,9 +168,10 @@ def _descend(
         # In the body's frame: x + w x x + p + J dq = R^T (y - t).
         residual = (targets - translation) @ rotation - x
         columns = np.concatenate((_rigid_tangents(x), tangents.transpose(1, 0, 2)))
-        weighted = columns * share[:, None]
-        normal = np.einsum("ipd,jpd->ij", weighted, columns)
-        force = np.einsum("ipd,pd->i", weighted, residual)
+        # One matrix product, which takes a fraction of the time of the sum over two axes.
+        weighted = (columns * root[:, None]).reshape(len(columns), -1)
+        normal = weighted @ weighted.T
+        force = weighted @ (residual * root[:, None]).ravel()
         normal[np.arange(6, len(normal)), np.arange(6, len(normal))] += ridge
         force[6:] -= ridge * q
         accepted = False

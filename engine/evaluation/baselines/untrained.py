@@ -65,6 +65,10 @@ class ModeMotion(StrEnum):
 class Eigenmodes:
     """The softest modes of the shape itself, one material throughout, on a cage of cubes; nothing is learned.
 
+    Part of the elastic and cloth data is made of such modes with the same rotation-strain coordinates
+    (`engine.datasets.modal`), some of it held at one end and on a cage of its own: there this baseline knows how the
+    data came to be. The simulated objects (families of ``flex`` jobs) are free of that.
+
     Attributes:
         count: modes.
         motion: linear, or by rotation-strain coordinates, which keep lengths in large bends.

@@ -12,11 +12,11 @@ Symbols: ``q`` coordinates, ``x`` points in the body's frame, ``y`` targets, ``J
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Float64
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
 # A ridge this small leaves well determined coordinates alone (size 1, |q| to 10) and stills those nothing determines.
@@ -126,11 +126,11 @@ def fit_surface(
     cloud = np.asarray(cloud, np.float64)
     q = np.zeros(posable.freedoms) if start is None else np.asarray(start, np.float64)
     fit = Fit(q, np.eye(3), np.zeros(3), np.inf, 0)
-    tree = cKDTree(cloud)
+    tree = KDTree(cloud)
     for _ in range(rounds):
         placed = fit.place(posable.pose(fit.q)[0])
         nearest = cloud[tree.query(placed)[1]]
-        owner = cKDTree(placed).query(cloud)[1]
+        owner = KDTree(placed).query(cloud)[1]
         # A point stands for itself and for those of the cloud that chose it.
         count = np.bincount(owner, minlength=len(placed)) * (len(placed) / len(cloud))
         drawn = np.stack([np.bincount(owner, cloud[:, i], minlength=len(placed)) for i in range(3)], -1)
@@ -174,8 +174,8 @@ def _descend(
         force = weighted @ (residual * root[:, None]).ravel()
         normal[np.arange(6, len(normal)), np.arange(6, len(normal))] += ridge
         force[6:] -= ridge * q
-        accepted = False
-        while damping < _MOST_DAMPING:
+        better: tuple[Any, ...] | None = None
+        while better is None and damping < _MOST_DAMPING:
             scaled = normal + damping * np.diag(np.diag(normal) + 1e-12)
             step = np.linalg.solve(scaled, force)
             turn = rotation @ Rotation.from_rotvec(step[3:6]).as_matrix()
@@ -183,13 +183,13 @@ def _descend(
             new_x, new_tangents = posable.pose(moved)
             new_value = _objective(new_x, moved, turn, shift, targets, share, ridge)
             if np.isfinite(new_value) and new_value < value:
-                accepted = True
-                break
-            damping *= 8.0
-        if not accepted:
+                better = (moved, turn, shift, new_x, new_tangents, new_value)
+            else:
+                damping *= 8.0
+        if better is None:
             break
-        fall = value - new_value
-        q, rotation, translation, x, tangents, value = moved, turn, shift, new_x, new_tangents, new_value
+        fall = value - better[-1]
+        q, rotation, translation, x, tangents, value = better
         damping = max(damping / 8.0, 1e-9)
         if fall < _ENOUGH * value:
             break

@@ -189,4 +189,5 @@ def pooled_by_slot(
         torch.segment_reduce(rows, how, lengths=lengths, axis=0).where(lengths[:, None] > 0, 0.0)
         for how in ("mean", "max")
     )
-    return tuple(x.view(count, slots, channels).to(values.dtype) for x in (mean, high))
+    shape = (count, slots, channels)
+    return mean.view(shape).to(values.dtype), high.view(shape).to(values.dtype)

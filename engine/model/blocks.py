@@ -59,9 +59,11 @@ class Attention(nn.Module):
         else:
             source = normed
         b, t, d = x.shape
-        q = self.query(normed).view(b, t, self.heads, -1).transpose(1, 2)
-        k, v = self.key_value(source).view(b, source.shape[1], 2, self.heads, -1).permute(2, 0, 3, 1, 4)
-        logits = q @ k.transpose(-1, -2) * q.shape[-1] ** -0.5
+        # The scale goes to the queries, the fewest numbers; keys and values are heads of one product.
+        q = (self.query(normed) * (d // self.heads) ** -0.5).view(b, t, self.heads, -1).transpose(1, 2)
+        both = self.key_value(source).view(b, source.shape[1], 2 * self.heads, -1).transpose(1, 2)
+        k, v = both.split(self.heads, 1)
+        logits = q @ k.transpose(-1, -2)
         weights = (logits if bias is None else logits + bias).softmax(-1)
         return x + self.out((weights @ v).transpose(1, 2).reshape(b, t, d))
 

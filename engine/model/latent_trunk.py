@@ -51,6 +51,11 @@ class PreparedTrunk:
         rows = self.basis.unflatten(1, (self.bias.shape[1], -1))
         return torch.einsum("btck,bk,dc->bktd", rows, self.gain, self.spread)
 
+    def latent_of(self, code: Float[Tensor, "b t c"]) -> Float[Tensor, "b k"]:
+        """Return the latent that the tokens' codes project to."""
+        with torch.autocast(self.basis.device.type, enabled=False):
+            return torch.einsum("bnk,bn->bk", self.basis, code.to(self.basis.dtype).flatten(1))
+
     def hidden(self, z: Float[Tensor, "b k"]) -> Float[Tensor, "b t d"]:
         """Return the hidden states of the tokens."""
         code = torch.einsum("bnk,bk->bn", self.basis, z * self.gain).unflatten(1, (self.bias.shape[1], -1))

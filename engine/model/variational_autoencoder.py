@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import torch
@@ -211,20 +212,25 @@ class VariationalAutoencoder(nn.Module):
             rotation = rotation * 0.0
         regions = weights if isinstance(prepared, PreparedHandles) else prepared.regions
         share = (regions / (regions.sum(1, keepdim=True) + 1e-4)).transpose(1, 2)
-        tokens = instance.tokens + self.motion(pooled_motion(share, points, deformed, rotation))
+        # Under mixed precision the layers run in bfloat16; distances and decoded places are too fine for it.
+        exactly = partial(torch.autocast, points.device.type, enabled=False)
+        with exactly():
+            seen = pooled_motion(share, points, deformed, rotation)
+        tokens = instance.tokens + self.motion(seen)
         for block in self.posterior:
             tokens = block(tokens)
         tokens = self.posterior_norm(tokens)
-        mu = instance.mu + torch.einsum("bnk,bn->bk", prepared.trunk.basis, self.posterior_code(tokens).flatten(1))
+        mu = instance.mu + prepared.trunk.latent_of(self.posterior_code(tokens))
         for _ in range(self.config.refinements):
             # What the decode of this mean leaves over corrects it: a learned Gauss-Newton step.
-            reached, turned = blend(weights, prepared.handles(mu), points)
-            left = pooled_motion(share, reached, deformed, relative_rotation(turned, rotation))
+            with exactly():
+                reached, turned = blend(weights, prepared.handles(mu), points)
+                left = pooled_motion(share, reached, deformed, relative_rotation(turned, rotation))
             tokens = tokens + self.residual(left)
             for block in self.refiner:
                 tokens = block(tokens)
-            mu = mu + torch.einsum("bnk,bn->bk", prepared.trunk.basis, self.refined_code(tokens).flatten(1))
-        return mu, self.posterior_spread(tokens).clamp(-12.0, 4.0)
+            mu = mu + prepared.trunk.latent_of(self.refined_code(tokens))
+        return mu, self.posterior_spread(tokens).to(points.dtype).clamp(-12.0, 4.0)
 
     def prepare(self, instance: Instance) -> PreparedDecoder:
         """Compute the latent-independent part of the decoder."""

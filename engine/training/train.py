@@ -15,7 +15,8 @@ import json
 import logging
 import time
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,14 +102,19 @@ def run_model(
     model: VariationalAutoencoder, batch: PairBatch, *, sample: bool
 ) -> tuple[Float[Tensor, "bf p 3"], Float[Tensor, "bf p 4"], Float[Tensor, "bf k"], Float[Tensor, "bf k"]]:
     """Encode and decode a batch. Return decoded positions and rotations, KL per coordinate, and posterior offset."""
-    with torch.autocast(batch.points.device.type, torch.bfloat16, enabled=sample and HAS_BFLOAT16):
+    mixed = partial(torch.autocast, batch.points.device.type, torch.bfloat16, enabled=sample and HAS_BFLOAT16)
+    with mixed():
         instance = model.encode_shape(batch.seen_points, batch.seen_normals, batch.component, batch.seeds)
     prepared = model.prepare(instance)
     weights = model.blend_weights(instance, batch.points, batch.normals, batch.component)
     count = batch.frames
-    instance, prepared = instance.repeated(count), prepared.repeated(count)
+    # The points were read: what is needed once per state goes on without them.
+    unread = {name: getattr(instance, name)[:, :0] for name in ("points", "normals", "component", "features")}
+    instance, prepared = replace(instance, **unread).repeated(count), prepared.repeated(count)
     weights, rest = weights.repeat_interleave(count, 0), batch.points.repeat_interleave(count, 0)
-    mu, log_variance = model.encode_motion(instance, prepared, weights, rest, batch.seen_deformed, batch.rotation)
+    with mixed():
+        seen = rest, batch.seen_deformed, batch.rotation
+        mu, log_variance = model.encode_motion(instance, prepared, weights, *seen)
     z = mu + torch.randn_like(mu) * (0.5 * log_variance).exp() if sample else mu
     positions, rotations = blend(weights, prepared.handles(z), rest)
     return positions, rotations, kl_to_prior(mu, log_variance, instance.mu), mu - instance.mu

@@ -114,17 +114,13 @@ def random_stretches(
     return chosen, np.einsum("bij,bj,bkj->bik", yaw, factors, yaw)
 
 
-def without_a_component(
-    component: Int[np.ndarray, " n"], augmentation: Augmentation, rng: np.random.Generator
-) -> Int[np.ndarray, " k"] | None:
-    """Return which samples are left when a random component is dropped, or None where nothing is.
+def without_a_component(component: Int[np.ndarray, " n"], rng: np.random.Generator) -> Int[np.ndarray, " k"]:
+    """Return which samples are left when a random component is dropped.
 
-    At least half of the samples stay, so that what is left is still the object.
+    At least half of the samples stay, so that what is left is still the object; where that cannot be, all of them.
     """
-    if rng.random() >= augmentation.dropped:
-        return None
     names, counts = np.unique(component, return_counts=True)
     small = names[counts * 2 <= len(component)]
     if len(names) < 2 or not len(small):
-        return None
+        return np.arange(len(component))
     return np.flatnonzero(component != rng.choice(small))

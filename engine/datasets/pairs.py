@@ -3,7 +3,7 @@
 Every pair A -> B is aligned by one area-weighted rigid fit of B to A (the samples of a shard are spread by area), so
 that free and fixed motions agree and the latent spends nothing on rigid motion; any state can be the rest shape. What
 is drawn at random is drawn here, on the processor, from one generator; the arithmetic runs for a whole batch at once on
-the device that trains.
+the device that trains. Objects with fewer samples than others of their batch bring all to their number.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from engine.datasets.augmentation import Augmentation, random_frames, random_str
 from engine.datasets.batched import canonical_yaws, farthest_seeds, polar_rotations, rigid_fits
 from engine.datasets.object_pool import ObjectPool as ObjectPool
 from engine.datasets.sampling import SampledMotion
+from engine.datasets.state_table import StateTable, gathered_states
 from engine.geometry.dual_quaternion import (
     quaternion_conjugate,
     quaternion_from_matrix,
@@ -112,6 +113,7 @@ def draw_batch(
     identity_share: float = 0.0,
     augmentation: Augmentation | None = None,
     device: torch.device | str = "cpu",
+    table: StateTable | None = None,
 ) -> PairBatch:
     """Return one batch of the given objects: a random rest shape of each and random other states.
 
@@ -122,10 +124,14 @@ def draw_batch(
         identity_share: share of pairs with B = A.
         augmentation: what is varied; by default states and samples alone (`Augmentation.plain`).
         device: where the batch is computed and lies.
+        table: the objects' states on that device; by default they are gathered from the objects.
     """
     augmentation = Augmentation.plain() if augmentation is None else augmentation
     count, each = len(motions), sampling.frames
-    states = _drawn_states(motions, rng, sampling, augmentation, identity_share=identity_share).to(device)
+    device = device if table is None else table.device
+    states = _drawn_states(
+        motions, rng, sampling, augmentation, identity_share=identity_share, device=device, table=table
+    )
     frames = _on(device, random_frames(count, augmentation, rng))
     stretched, stretches = random_stretches([motion.record.kind for motion in motions], augmentation, rng)
     jitter = _on(device, rng.normal(scale=CANONICAL_JITTER, size=count) * augmentation.turned)
@@ -170,9 +176,6 @@ class _States:
     rotation: Float[Tensor, "bf p 4"]
     component: Int[Tensor, "b p"]
 
-    def to(self, device: torch.device | str) -> _States:
-        return _States(*(getattr(self, name).to(device) for name in self.__slots__))
-
 
 def _drawn_states(
     motions: Sequence[SampledMotion],
@@ -181,41 +184,52 @@ def _drawn_states(
     augmentation: Augmentation,
     *,
     identity_share: float,
+    device: torch.device | str,
+    table: StateTable | None,
 ) -> _States:
     """Draw the states and the samples of each object."""
-    size = min(motion.points.shape[1] for motion in motions)
-    rows: list[tuple[np.ndarray, ...]] = []
-    for motion in motions:
-        count = len(motion.points)
-        a = int(rng.integers(count)) if augmentation.any_rest else 0
-        others = np.where(rng.random(sampling.frames) < identity_share, a, rng.integers(count, size=sampling.frames))
-        order = (rng if augmentation.resampled else np.random.default_rng(0)).permutation(motion.points.shape[1])
-        left = without_a_component(motion.component[order], augmentation, rng)
-        if left is not None:
-            # The samples that are left stand in for those that are not.
-            order = np.resize(order[left], len(order))
-        order = order[:size]
-        chosen = order[: sampling.point_count]
-        states = np.concatenate(([a], others))
-        rows.append(
-            (
-                motion.points[states][:, order],
-                motion.normals[a][order],
-                motion.rotations[states][:, chosen],
-                motion.component[chosen],
-            )
-        )
-    points, normals, rotations, component = (np.stack(column) for column in zip(*rows, strict=True))
-    whole, moved = (torch.from_numpy(x).float() for x in (points[:, 0], points[:, 1:]))
-    q = torch.from_numpy(rotations).float()
+    counts = np.array([len(motion.points) for motion in motions])
+    states = (rng.random((len(motions), 1 + sampling.frames)) * counts[:, None]).astype(np.int64)
+    if not augmentation.any_rest:
+        states[:, 0] = 0
+    same = rng.random((len(motions), sampling.frames)) < identity_share
+    states[:, 1:] = np.where(same, states[:, :1], states[:, 1:])
+    order = _drawn_samples(motions, rng, augmentation, table)
+    count = min(sampling.point_count, order.shape[1])
+    raw = (
+        gathered_states(motions, states, order, count)
+        if table is None
+        else table.gathered(motions, states, order, count)
+    )
+    raw = raw.to(device)
+    q = raw.rotations.float()
     rotation = quaternion_multiply(q[:, 1:], quaternion_conjugate(q[:, :1]))
     return _States(
-        whole,
-        torch.from_numpy(normals).float() / 127.0,
-        moved.flatten(0, 1),
+        raw.points[:, 0].float(),
+        raw.normals.float() / 127.0,
+        raw.points[:, 1:].float().flatten(0, 1),
         torch.nn.functional.normalize(rotation, dim=-1).flatten(0, 1),
-        torch.from_numpy(component.astype(np.int64) % COMPONENT_SLOTS),
+        raw.component % COMPONENT_SLOTS,
     )
+
+
+def _drawn_samples(
+    motions: Sequence[SampledMotion],
+    rng: np.random.Generator,
+    augmentation: Augmentation,
+    table: StateTable | None,
+) -> Int[np.ndarray, "b n"]:
+    """Draw the order of each object's samples, of which the first are used, and all for the rigid fit."""
+    sizes = [motion.points.shape[1] if table is None else table.samples for motion in motions]
+    order = np.zeros((len(motions), min(sizes)), dtype=np.int64)
+    dropping = rng.random(len(motions)) < augmentation.dropped
+    for row, (motion, size) in enumerate(zip(motions, sizes, strict=True)):
+        samples = (rng if augmentation.resampled else np.random.default_rng(0)).permutation(size)
+        if dropping[row]:
+            # The samples that are left stand in for those that are not.
+            samples = np.resize(samples[without_a_component(motion.component[samples], rng)], size)
+        order[row] = samples[: order.shape[1]]
+    return order
 
 
 def _aligned(states: _States) -> _States:
@@ -243,6 +257,7 @@ def _stretched(states: _States, rows: Int[Tensor, " r"], stretch: Float[Tensor, 
             normals=torch.nn.functional.normalize(states.normals[rows] @ inverse, dim=-1),
             moved=states.moved[many] @ repeated,
             rotation=quaternion_from_matrix(polar_rotations(gradient)),
+            component=states.component[rows],
         )
     )
     return replace(

@@ -280,16 +280,21 @@ def _noise(
 ) -> Noise | None:
     """Draw noise for some of the objects, of sizes (objects, samples, states of each); None where there is none."""
     count, p, each = sizes
-    if not augmentation.noisy:
+    rows = np.flatnonzero(rng.random(count) < augmentation.noisy)
+    if not len(rows):
         return None
-    noisy = (rng.random(count) < augmentation.noisy)[:, None, None].astype(np.float32)
-    place = noisy * np.float32(augmentation.position_noise)
 
-    def normal(amount: np.ndarray) -> Tensor:
-        return _on(device, amount * rng.standard_normal((len(amount), p, 3), dtype=np.float32))
+    def normal(chosen: np.ndarray, whole: int, amount: float) -> Tensor:
+        drawn = _on(device, amount * rng.standard_normal((len(chosen), p, 3), dtype=np.float32))
+        index = torch.from_numpy(chosen).to(device)
+        return torch.zeros((whole, p, 3), device=drawn.device).index_copy(0, index, drawn)
 
-    facing = noisy * np.float32(augmentation.normal_noise)
-    return Noise(points=normal(place), normals=normal(facing), deformed=normal(place.repeat(each, 0)))
+    many = (rows[:, None] * each + np.arange(each)).ravel()
+    return Noise(
+        points=normal(rows, count, augmentation.position_noise),
+        normals=normal(rows, count, augmentation.normal_noise),
+        deformed=normal(many, count * each, augmentation.position_noise),
+    )
 
 
 def _on(device: torch.device | str, values: np.ndarray) -> Tensor:

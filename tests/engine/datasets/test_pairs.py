@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from engine.datasets.augmentation import Augmentation
 from engine.datasets.pairs import ObjectPool, Sampling, draw_batch
 from engine.datasets.sampling import sample_states
 from engine.datasets.shards import DatasetError, write_shard
+from engine.datasets.state_table import StateTable
 from engine.geometry.dual_quaternion import quaternion_rotate
 from tests.engine.datasets.moving import hinge_motion, rigid_motion
 
@@ -98,3 +100,55 @@ def test_a_dataset_without_training_objects_is_refused(tmp_path: Path) -> None:
     _dataset(tmp_path, 4)
     with pytest.raises(DatasetError, match="no object of this split"):
         ObjectPool([tmp_path], split="validation")
+
+
+def test_a_table_gives_the_batches_of_the_objects_themselves() -> None:
+    """Batches gathered from a table of all states are those gathered from the objects, to the last bit."""
+    rng = np.random.default_rng(0)
+    objects = [
+        sample_states(motion, rng, key=str(i), name=str(i), split="train", count=count)
+        for i, (motion, count) in enumerate([(hinge_motion(), 90), (rigid_motion(), 90)])
+    ]
+    table = StateTable(objects, "cpu")
+    drawn = [objects[i] for i in (1, 0, 0, 1, 1)]
+    varied = Augmentation(dropped=0.5, stretched=0.5)
+    one, two = (
+        draw_batch(drawn, np.random.default_rng(3), SAMPLING, identity_share=0.1, augmentation=varied, table=given)
+        for given in (None, table)
+    )
+    for name in ("points", "normals", "component", "seeds", "deformed", "rotation", "seen_points"):
+        assert torch.equal(getattr(one, name), getattr(two, name)), name
+
+
+def test_objects_of_different_sample_counts_share_a_batch() -> None:
+    """An object with few samples brings the others to its number."""
+    rng = np.random.default_rng(0)
+    objects = [
+        sample_states(hinge_motion(), rng, key=str(count), name="a", split="train", count=count) for count in (200, 50)
+    ]
+    assert draw_batch(objects, rng, SAMPLING).points.shape == (2, 50, 3)
+
+
+@pytest.mark.parametrize("capacity", [100, 4])
+def test_a_pool_is_restored_to_where_it_stood(tmp_path: Path, capacity: int) -> None:
+    """What a pool draws after a while, a fresh one draws once it is given its state."""
+    _dataset(tmp_path, 12)
+    shares = {"articulated": 0.5, "rigid": 0.5}
+    pool, fresh = (ObjectPool([tmp_path], capacity=capacity, seed=[1, 0]) for _ in range(2))
+    for _ in range(13):
+        pool.draw(4, shares=shares)
+    fresh.restore(json.loads(json.dumps(pool.state())))
+    for _ in range(20):
+        keys = [[m.record.key for m in one.draw(4, shares=shares)] for one in (pool, fresh)]
+        assert keys[0] == keys[1]
+
+
+def test_copies_may_be_left_out(tmp_path: Path) -> None:
+    """Without copies, a pool holds the original objects alone."""
+    _dataset(tmp_path, 4)
+    copy = sample_states(
+        hinge_motion(), np.random.default_rng(0), key="c", name="0", split="train", variant="decimated", count=40
+    )
+    write_shard([copy], tmp_path / "train" / "copies.tar")
+    assert len(ObjectPool([tmp_path]).motions) == 5
+    assert {m.record.variant for m in ObjectPool([tmp_path], copies=False).motions} == {"original"}

@@ -7,7 +7,6 @@ import torch
 from engine.datasets.pairs import PairBatch
 from engine.training.losses import paid_nats, reconstruction
 
-
 PLACES = torch.tensor([0.0, 0.1, 0.21, 0.33, 0.46, 0.6, 0.75, 0.91])
 
 

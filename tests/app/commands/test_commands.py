@@ -24,10 +24,16 @@ PULL = "0,0,50;1,0,0;40;0.05;0.4"
 def test_help_everywhere() -> None:
     """Every command explains itself with an example."""
     assert runner.invoke(cli.commands, ["--help"]).exit_code == 0
-    for words in (*([name] for name in cli.NAMES), ["dataset", "build"], ["bench", "step"]):
+    for words in (
+        *([name] for name in cli.NAMES),
+        ["dataset", "build"],
+        ["bench", "step"],
+        ["evaluate", "modes"],
+        ["evaluate", "generative"],
+    ):
         shown = runner.invoke(cli.commands, [*words, "--help"])
         assert shown.exit_code == 0, words
-        if words not in (["dataset"], ["bench"]):
+        if words not in (["dataset"], ["evaluate"], ["bench"]):
             assert f"main.py {words[0]}" in shown.output, words
 
 

@@ -129,8 +129,7 @@ def _kinematics(rest: RestShape, k_q: int | None) -> ObjectKinematics:
 
 def _keep_directions(kinematics: ObjectKinematics, count: int) -> None:
     """Drop all but the first directions. Only for timing, so it reaches into what is otherwise immutable."""
-    old, decoder = kinematics.reduction, kinematics.decoder
+    old = kinematics.reduction
     kinematics.reduction = replace(old, basis=old.basis[:, :count], rms_motion=old.rms_motion[:count])
     kinematics.prior_offset = kinematics.prior_offset[:count]
-    decoder._map = decoder._map[:count]
-    decoder.k_q = count
+    kinematics.decoder = kinematics.decoder.leading(count)

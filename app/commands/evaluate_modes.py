@@ -166,8 +166,9 @@ def draw_modes(studio: Studio, kinematics: ObjectKinematics, name: str) -> tuple
 def mode_states(kinematics: ObjectKinematics, index: int) -> tuple[Float32[np.ndarray, "5 n 3"], Mode]:
     """Return the vertices of five states along a direction, laid onto the rest shape [unit frame], and its figures."""
     reduction, rest = kinematics.reduction, np.asarray(kinematics.rest.vertices, np.float64)
-    from engine.datasets.alignment import rigid_fit, vertex_areas
-    from engine.evaluation.metrics import edges_of
+    from engine.datasets.alignment import vertex_areas
+    from engine.geometry.rigid_fit import rigid_fit
+    from engine.geometry.welding import edges_of
 
     size = kinematics.rest.size
     wanted = MOTION * size / (float(reduction.rms_motion[index]) * reduction.unit)

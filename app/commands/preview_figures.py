@@ -11,8 +11,8 @@ from scipy.spatial import KDTree
 
 from app.commands.preview_motion import aligned_states, is_rigid, spread_states, walk_between, walk_states
 from app.render.contact_sheet import Figure, distance_colors
-from engine.datasets.alignment import rigid_fit
 from engine.datasets.sampling import SampledMotion
+from engine.geometry.rigid_fit import rigid_fit
 from engine.geometry.welding import vertex_components
 
 # As displayed (sRGB), one for each part, the largest first.

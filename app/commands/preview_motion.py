@@ -6,8 +6,8 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
 
-from engine.datasets.alignment import rigid_fit
 from engine.datasets.sampling import SampledMotion
+from engine.geometry.rigid_fit import rigid_fit
 
 # Largest distance of a sample from its place in the rest shape [half extents] at which a motion counts as rigid.
 _RIGID = 0.01

@@ -1,4 +1,4 @@
-"""The rigid motion that carries one state of an object closest to another (method: one convention for data)."""
+"""States of an object brought to one placement, and the areas that weigh their vertices."""
 
 from __future__ import annotations
 
@@ -7,16 +7,6 @@ from jaxtyping import Float, Int
 
 from engine.geometry.modes import polar_rotation
 from engine.geometry.surface import face_normals_and_areas
-
-
-def rigid_fit(
-    source: Float[np.ndarray, "n 3"], target: Float[np.ndarray, "n 3"], weights: Float[np.ndarray, " n"]
-) -> tuple[Float[np.ndarray, "3 3"], Float[np.ndarray, "3"]]:
-    """Return the rotation and translation that carry ``source`` closest to ``target`` (Kabsch)."""
-    w = weights / weights.sum()
-    a, b = w @ source, w @ target
-    rotation = polar_rotation(((target - b) * w[:, None]).T @ (source - a))
-    return rotation, b - rotation @ a
 
 
 def aligned(

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from engine.geometry.canonical_frame import _LENGTH_SHARE
+from engine.geometry.canonical_frame import LENGTH_SHARE
 
 
 def nearest_rotations(matrices: Float[Tensor, "*b 3 3"]) -> Float[Tensor, "*b 3 3"]:
@@ -71,7 +71,7 @@ def canonical_yaws(points: Float[Tensor, "b n 3"], normals: Float[Tensor, "b n 3
     second = (place * place).mean(1) / place.abs().square().mean(1).clamp(min=1e-30)
     doubled = facing * facing
     fourth = (doubled * doubled).mean(1) / doubled.abs().square().mean(1).clamp(min=1e-30)
-    sides = fourth + _LENGTH_SHARE * second * second
+    sides = fourth + LENGTH_SHARE * second * second
     angle = torch.where(sides.abs() > 1e-9, sides.angle() / 4, 0.0)
     # Of the four quarters: long axis along x, the end with the longer tail at positive x.
     turned = place * torch.polar(torch.ones_like(angle), -angle)[:, None]

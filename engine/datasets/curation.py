@@ -10,10 +10,12 @@ import numpy as np
 from jaxtyping import Float
 from scipy.spatial.transform import Rotation
 
-from engine.datasets.alignment import rigid_fit, vertex_areas
+from engine.datasets.alignment import vertex_areas
 from engine.datasets.intersection import buried_share, piercing_share
 from engine.datasets.motion import Motion
+from engine.geometry.rigid_fit import rigid_fit
 from engine.geometry.surface import face_normals_and_areas, sample_surface
+from engine.geometry.welding import edges_of
 
 # Lengths are shares of size, the bounding-box diagonal of the rest shape.
 LEAST_MOTION = 0.01
@@ -105,7 +107,7 @@ class _FrameCheck:
         # In the pose from which the motion counts its rotations.
         turn = Rotation.from_quat(motion.rotations[0][self._faces[:, 0]], scalar_first=True)
         self._reference_normals = turn.inv().apply(normals)
-        self._edges = np.unique(np.sort(motion.faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0)
+        self._edges = edges_of(motion.faces)
         # The stretch of an edge far shorter than its neighbours says nothing.
         length = self._lengths(self._rest)
         self._edges = self._edges[length > 0.2 * np.median(length)]

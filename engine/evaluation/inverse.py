@@ -14,11 +14,12 @@ from jaxtyping import Float64
 from scipy.spatial.transform import Rotation
 
 from engine.evaluation.method import Method, PreparedMethod
-from engine.evaluation.metrics import buried, edges_of, mean_square, rigid_departure, stretch, weight_spikes
+from engine.evaluation.metrics import buried, mean_square, rigid_departure, stretch, weight_spikes
 from engine.evaluation.objects import EvaluationObject
 from engine.evaluation.occupancy import volume_iou
 from engine.evaluation.statistics import ObjectFigures
 from engine.evaluation.surface_distance import TriangleSurface, chamfer
+from engine.geometry.welding import edges_of
 from engine.kinematics.inverse_kinematics import fit_points
 
 

@@ -58,12 +58,6 @@ def rigid_departure(
     return total, count
 
 
-def edges_of(faces: Int[np.ndarray, "m 3"]) -> Int[np.ndarray, "e 2"]:
-    """Return every edge of a mesh once, the lower vertex first."""
-    both = np.sort(np.concatenate((faces[:, :2], faces[:, 1:], faces[:, ::2])), axis=1)
-    return np.unique(both, axis=0)
-
-
 def stretch(
     rest: Float[np.ndarray, "n 3"],
     decoded: Float[np.ndarray, "n 3"],

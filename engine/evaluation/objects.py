@@ -14,9 +14,10 @@ import numpy as np
 from jaxtyping import Float, Float64, Int
 from scipy.spatial import KDTree
 
-from engine.datasets.alignment import rigid_fit, vertex_areas
+from engine.datasets.alignment import vertex_areas
 from engine.datasets.sampling import ObjectRecord, SampledMotion
 from engine.geometry.rest_shape import RestShape, rest_shape_from_arrays
+from engine.geometry.rigid_fit import rigid_fit
 from engine.geometry.surface import SurfaceSamples, face_normals_and_areas, farthest_points, sample_surface
 from engine.geometry.welding import irregular_edges, vertex_components
 from engine.geometry.winding import faces_to_flip

@@ -6,9 +6,10 @@ import time
 
 import numpy as np
 
-from engine.evaluation.metrics import edges_of, mean_square, nearest_of, weight_spikes
+from engine.evaluation.metrics import mean_square, nearest_of, weight_spikes
 from engine.evaluation.objects import EvaluationObject
 from engine.evaluation.statistics import ObjectFigures
+from engine.geometry.welding import edges_of
 from engine.kinematics.object_kinematics import ObjectKinematics
 from engine.kinematics.reduction import ReductionKind
 from engine.model.checkpoint import Checkpoint

@@ -7,19 +7,17 @@ import torch
 from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
 
-from engine.datasets.alignment import rigid_fit
 from engine.datasets.pairs import COMPONENT_SLOTS, PairBatch
 from engine.datasets.sampling import SampledMotion
 from engine.evaluation.metrics import mean_square, rigid_departure
 from engine.evaluation.statistics import ObjectFigures
+from engine.geometry.rigid_fit import rigid_fit
 from engine.geometry.surface import farthest_points
+from engine.kinematics.object_kinematics import ENCODER_POINTS
 from engine.kinematics.reading_frame import reading_frame
 from engine.model.checkpoint import Checkpoint
 from engine.model.variational_autoencoder import ModelConfig
-from engine.training.train import run_model
-
-# As many as the program gives the encoder when it opens an object.
-ENCODER_POINTS = 448
+from engine.training.losses import run_model
 
 
 @torch.no_grad()

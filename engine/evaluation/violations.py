@@ -20,7 +20,7 @@ from jaxtyping import Float, Float64, Int
 from engine.clips.clip import Clip
 from engine.datasets.intersection import buried_share
 from engine.dynamics.state import State
-from engine.evaluation.metrics import edges_of
+from engine.geometry.welding import edges_of
 from engine.runtime.condition_loads import PlacedCondition, place_conditions
 from engine.runtime.loading import LoadedObject
 from engine.runtime.stage import Stage

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float
 
 # Of the second moment of positions beside the fourth of the normals: a box is read by its faces, a bean by its length.
-_LENGTH_SHARE = 0.5
+LENGTH_SHARE = 0.5
 
 
 def canonical_yaw(
@@ -36,7 +36,7 @@ def canonical_yaw(
     facing = normals[:, 0] + 1j * normals[:, 1]
     second = share @ place**2 / max(float(share @ np.abs(place) ** 2), 1e-30)
     fourth = share @ facing**4 / max(float(share @ np.abs(facing) ** 4), 1e-30)
-    sides = fourth + _LENGTH_SHARE * second**2
+    sides = fourth + LENGTH_SHARE * second**2
     angle = np.angle(sides) / 4 if abs(sides) > 1e-9 else 0.0
     # Of the four quarters: long axis along x, the end with the longer tail at positive x.
     turned = place * np.exp(-1j * angle)

@@ -89,6 +89,11 @@ def irregular_edges(faces: Int[np.ndarray, "m 3"]) -> tuple[int, int]:
     return int(np.count_nonzero(counts == 1)), int(np.count_nonzero(counts > 2))
 
 
+def edges_of(faces: Int[np.ndarray, "m 3"]) -> Int[np.ndarray, "e 2"]:
+    """Return every edge of a mesh once, the lower vertex first."""
+    return np.unique(np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0)
+
+
 def edge_keys(faces: Int[np.ndarray, "m 3"]) -> Int[np.ndarray, " 3*m"]:
     """Return one number for each undirected edge: first edges of all triangles, second, third."""
     wide = faces.astype(np.int64)

@@ -7,6 +7,8 @@ motions. Same meaning: the rest is exact, since each handle acts as its motion a
 
 from __future__ import annotations
 
+from copy import copy
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -34,6 +36,12 @@ class AutodiffDecoder:
     def handle_count(self) -> int:
         """Number of handles, or queries."""
         return len(self._rest)
+
+    def leading(self, count: int) -> AutodiffDecoder:
+        """Return the decoder along the first directions alone."""
+        kept = copy(self)
+        kept.k_q, kept._basis = count, self._basis[:, :count]
+        return kept
 
     def handles(self, q: Float[Tensor, "m r"]) -> Float[Tensor, "m t n"]:
         """Return the motions of several states, unit frame, identity at ``q = 0``."""

@@ -19,6 +19,8 @@ from jaxtyping import Float, Float64
 from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 
+from engine.geometry.rigid_fit import rigid_fit
+
 # A ridge this small leaves well determined coordinates alone (size 1, |q| to 10) and stills those nothing determines.
 RIDGE = 1e-7
 _DAMPING, _MOST_DAMPING = 1e-3, 1e6
@@ -159,7 +161,7 @@ def _descend(
     x, tangents = posable.pose(q)
     if len(x) != len(targets):
         raise ValueError(f"the object has {len(x)} points, and {len(targets)} targets were given")
-    rotation, translation = (frame.rotation, frame.translation) if frame else rigid_placement(x, targets, share)
+    rotation, translation = (frame.rotation, frame.translation) if frame else rigid_fit(x, targets, share)
     damping, root = _DAMPING, np.sqrt(share)
     value = _objective(x, q, rotation, translation, targets, share, ridge)
     done = 0
@@ -215,14 +217,3 @@ def _rigid_tangents(x: Float64[np.ndarray, "p 3"]) -> Float64[np.ndarray, "6 p 3
     eye = np.eye(3)
     shifts = np.broadcast_to(eye[:, None], (3, len(x), 3))
     return np.concatenate((shifts, np.cross(eye[:, None], x[None])))
-
-
-def rigid_placement(
-    x: Float64[np.ndarray, "p 3"], y: Float64[np.ndarray, "p 3"], share: Float64[np.ndarray, " p"]
-) -> tuple[Float64[np.ndarray, "3 3"], Float64[np.ndarray, "3"]]:
-    """Return the rotation and translation that bring ``x`` nearest to ``y`` (Kabsch); ``share`` sums to one."""
-    centre_x, centre_y = share @ x, share @ y
-    u, _, vt = np.linalg.svd(((y - centre_y) * share[:, None]).T @ (x - centre_x))
-    u[:, -1] *= np.sign(np.linalg.det(u @ vt)) or 1.0
-    rotation = u @ vt
-    return rotation, centre_y - rotation @ centre_x

@@ -262,6 +262,8 @@ class ObjectKinematics:
             moved = combination @ driven.positions
             inner = without_rigid(tangents, moved, mass)
             metric += torch.einsum("kmd,m,lmd->kl", inner, mass, inner) / count
+            if kind is not ReductionKind.SCALAR:
+                continue
             pull = torch.einsum("kmd,m,md->k", inner, mass, moved - still)
             length = torch.einsum("md,m,md->", moved - still, mass, moved - still).clamp(min=1e-12)
             scalar += pull[:, None] * pull / length / count

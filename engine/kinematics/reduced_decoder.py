@@ -7,6 +7,8 @@ and the last step, from six numbers per handle to a dual quaternion, has a small
 
 from __future__ import annotations
 
+from copy import copy
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -57,6 +59,12 @@ class ReducedDecoder:
     def handle_count(self) -> int:
         """Number of handles T."""
         return len(self._pivots)
+
+    def leading(self, count: int) -> ReducedDecoder:
+        """Return the decoder along the first directions alone."""
+        kept = copy(self)
+        kept.k_q, kept._map = count, self._map[:count]
+        return kept
 
     def handles(self, q: Float[Tensor, "m r"]) -> Float[Tensor, "m t 8"]:
         """Return the handles' dual quaternions of several states, unit frame, identity at ``q = 0``."""

@@ -9,18 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
 from engine.model.motions import MotionKind
 from engine.model.variational_autoencoder import DecoderKind, ModelConfig, VariationalAutoencoder
+from engine.model.weight_file import CheckpointError as CheckpointError
+from engine.model.weight_file import read_weights, write_weights
 
 DEFAULT_CHECKPOINT = Path(__file__).resolve().parents[2] / "assets" / "models" / "neurok-small.safetensors"
 FORMAT = "neurok-checkpoint-0"
-
-
-class CheckpointError(ValueError):
-    """A file that is no usable checkpoint; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +42,7 @@ def save_checkpoint(model: VariationalAutoencoder, facts: dict[str, Any], path: 
         "config": json.dumps(model.config.as_dict()),
         "facts": json.dumps(facts),
     }
-    part = path.with_name(path.name + ".part")
-    save_file({k: v.detach().contiguous() for k, v in model.state_dict().items()}, part, metadata)
-    part.replace(path)
+    write_weights(model, metadata, path)
 
 
 def load_checkpoint(path: Path | None = None) -> Checkpoint:
@@ -58,17 +52,9 @@ def load_checkpoint(path: Path | None = None) -> Checkpoint:
         CheckpointError: the file is missing, is no safetensors file, or is of another format.
     """
     path = DEFAULT_CHECKPOINT if path is None else path
-    if not path.is_file():
-        raise CheckpointError(f"no checkpoint at {path}: train one with 'main.py train', or restore assets/models")
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {key: file.get_tensor(key) for key in file.keys()}
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path.name} is not a readable safetensors file: {error}") from error
-    if metadata.get("format") != FORMAT:
-        raise CheckpointError(f"{path.name} is of format {metadata.get('format')!r}; this program reads {FORMAT!r}")
-    model = VariationalAutoencoder(_read_config(metadata.get("config", ""), path.name))
+    restore = "train one with 'main.py train', or restore assets/models"
+    tensors, metadata = read_weights(path, wanted=FORMAT, restore=restore)
+    model = VariationalAutoencoder(read_config(metadata.get("config", ""), path.name))
     try:
         model.load_state_dict(tensors)
     except RuntimeError as error:
@@ -78,7 +64,7 @@ def load_checkpoint(path: Path | None = None) -> Checkpoint:
     return Checkpoint(model, json.loads(metadata["facts"]), digest)
 
 
-def _read_config(text: str, name: str) -> ModelConfig:
+def read_config(text: str, name: str) -> ModelConfig:
     """Return a configuration, whose closed choices are kept as plain words in the file."""
     try:
         values = json.loads(text)

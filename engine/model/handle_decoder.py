@@ -13,7 +13,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from engine.model.blocks import Mlp
-from engine.model.latent_trunk import LatentTrunk, PreparedTrunk
+from engine.model.latent_trunk import LatentTrunk, PreparedTrunk, TrunkSizes
 from engine.model.motions import MotionKind, motion_about
 
 
@@ -45,23 +45,9 @@ class PreparedHandles:
 class HandleDecoder(LatentTrunk):
     """Instance tokens and a latent to handle motions; the tokens' regions are the blending weights."""
 
-    def __init__(
-        self,
-        *,
-        instance_width: int,
-        width: int,
-        heads: int,
-        layers: int,
-        latent: int,
-        code: int,
-        kind: MotionKind = MotionKind.DUAL_QUATERNION,
-    ) -> None:
-        """``width`` hidden channels and ``code`` code channels per handle, ``latent`` coordinates."""
-        super().__init__(
-            instance_width=instance_width, width=width, heads=heads, layers=layers, latent=latent, code=code
-        )
-        self.kind = kind
-        self.out = nn.Linear(width, kind.numbers)
+    def _add_motion_layers(self, sizes: TrunkSizes) -> None:
+        instance_width, width = sizes.instance_width, sizes.width
+        self.out = nn.Linear(width, self.kind.numbers)
         nn.init.normal_(self.out.weight, std=0.1 * width**-0.5)
         nn.init.zeros_(self.out.bias)
         self.pivot = Mlp(instance_width, width, 3)

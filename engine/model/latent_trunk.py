@@ -11,6 +11,7 @@ is a short chain of matrix products and one pointwise function, so tangents ride
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
@@ -18,6 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from engine.model.blocks import Mlp, Pool
+from engine.model.motions import MotionKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +93,32 @@ class TrunkLayer(nn.Module):
         return h + self.down(torch.nn.functional.silu(self.up(h)))
 
 
-class LatentTrunk(nn.Module):
+@dataclass(frozen=True, slots=True)
+class TrunkSizes:
+    """Sizes of a decoder.
+
+    Attributes:
+        instance_width: channels of the instance tokens.
+        width, heads, layers: hidden channels, mixing matrices of a layer, and layers.
+        latent, code: latent coordinates, and code channels per token.
+    """
+
+    instance_width: int
+    width: int
+    heads: int
+    layers: int
+    latent: int
+    code: int
+
+
+class LatentTrunk(nn.Module, ABC):
     """The layers from a latent to hidden tokens, and the regions of the surface that the tokens stand for."""
 
-    def __init__(self, *, instance_width: int, width: int, heads: int, layers: int, latent: int, code: int) -> None:
-        """``width`` hidden channels and ``code`` code channels per token, ``latent`` coordinates."""
+    def __init__(self, sizes: TrunkSizes, kind: MotionKind) -> None:
+        """Build the layers, with random weights; ``kind`` of the motions that a decoder makes of the tokens."""
         super().__init__()
+        instance_width, width, heads = sizes.instance_width, sizes.width, sizes.heads
+        latent, code = sizes.latent, sizes.code
         self.latent, self.width, self.code = latent, width, code
         self.bias = nn.Linear(instance_width, width)
         self.basis = nn.Linear(instance_width, code * latent)
@@ -104,9 +126,16 @@ class LatentTrunk(nn.Module):
         nn.init.zeros_(self.gain.out.weight)
         nn.init.zeros_(self.gain.out.bias)
         self.spread = nn.Linear(code, width, bias=False)
-        self.layers = nn.ModuleList(TrunkLayer(width, heads, instance_width) for _ in range(layers))
+        self.layers = nn.ModuleList(TrunkLayer(width, heads, instance_width) for _ in range(sizes.layers))
+        self.kind = kind
+        # Before those of the regions: a seed fills layers in the order in which they are made.
+        self._add_motion_layers(sizes)
         self.query, self.key = Mlp(instance_width, instance_width, width), nn.Linear(instance_width, width)
         self.reach = nn.Linear(instance_width, 2)
+
+    @abstractmethod
+    def _add_motion_layers(self, sizes: TrunkSizes) -> None:
+        """Build the layers that turn hidden tokens into motions of the decoder's `MotionKind`."""
 
     def prepare_trunk(self, instance: Float[Tensor, "b t i"]) -> PreparedTrunk:
         """Compute all that depends on the instance tokens alone."""

@@ -16,8 +16,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from engine.model.blocks import Mlp
-from engine.model.latent_trunk import LatentTrunk, PreparedTrunk
-from engine.model.motions import MotionKind, motion_about
+from engine.model.latent_trunk import LatentTrunk, PreparedTrunk, TrunkSizes
+from engine.model.motions import motion_about
 
 K_DRIVE = 8
 # Squared unit-frame lengths that another component, and an opposite normal, count as.
@@ -56,26 +56,13 @@ class PreparedQueries:
 class QueryDecoder(LatentTrunk):
     """Instance tokens, a latent and query points to one motion per query."""
 
-    def __init__(
-        self,
-        *,
-        instance_width: int,
-        width: int,
-        heads: int,
-        layers: int,
-        latent: int,
-        code: int,
-        kind: MotionKind = MotionKind.DUAL_QUATERNION,
-    ) -> None:
-        """``width`` hidden channels and ``code`` code channels per token, ``latent`` coordinates."""
-        super().__init__(
-            instance_width=instance_width, width=width, heads=heads, layers=layers, latent=latent, code=code
-        )
-        self.heads, self.kind = heads, kind
+    def _add_motion_layers(self, sizes: TrunkSizes) -> None:
+        instance_width, width = sizes.instance_width, sizes.width
+        self.heads = sizes.heads
         self.asking = Mlp(instance_width, width, width)
         self.token_norm, self.key_value = nn.LayerNorm(width), nn.Linear(width, 2 * width)
         self.gathered = nn.Linear(width, width)
-        self.head_norm, self.head = nn.LayerNorm(width), Mlp(width, 2 * width, kind.numbers)
+        self.head_norm, self.head = nn.LayerNorm(width), Mlp(width, 2 * width, self.kind.numbers)
         last = self.head[-1]
         assert isinstance(last, nn.Linear)
         nn.init.normal_(last.weight, std=0.1 * (2 * width) ** -0.5)

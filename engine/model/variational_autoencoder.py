@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from engine.geometry.dual_quaternion import quaternion_multiply
 from engine.model.blocks import Block, Mlp, PairBias, PointFeatures, Pool, SelfBlock
 from engine.model.handle_decoder import HandleDecoder, PreparedHandles
+from engine.model.latent_trunk import TrunkSizes
 from engine.model.motions import MotionKind
 from engine.model.motions import blend as blend
 from engine.model.query_decoder import PreparedQueries, QueryDecoder, nearest_queries
@@ -73,11 +74,6 @@ class ModelConfig:
     decoder: DecoderKind = DecoderKind.HANDLE
     motion: MotionKind = MotionKind.DUAL_QUATERNION
     queries: int = 160
-
-    def __post_init__(self) -> None:
-        """Take the closed choices as plain words too, as they come from a file."""
-        object.__setattr__(self, "decoder", DecoderKind(self.decoder))
-        object.__setattr__(self, "motion", MotionKind(self.motion))
 
     def as_dict(self) -> dict[str, Any]:
         """Return the sizes as plain numbers, as kept in a checkpoint."""
@@ -140,15 +136,8 @@ class VariationalAutoencoder(nn.Module):
             # Begin with a narrow posterior (sigma about 0.1): the decoder must first learn to listen to it.
             self.posterior_spread.out.weight *= 0.1
             self.posterior_spread.out.bias.fill_(-4.5)
-        self.decoder = (HandleDecoder if c.decoder is DecoderKind.HANDLE else QueryDecoder)(
-            instance_width=c.width,
-            width=c.decoder_width,
-            heads=c.heads,
-            layers=c.decoder_layers,
-            latent=c.latent,
-            code=c.code,
-            kind=c.motion,
-        )
+        sizes = TrunkSizes(c.width, c.decoder_width, c.heads, c.decoder_layers, c.latent, c.code)
+        self.decoder = (HandleDecoder if c.decoder is DecoderKind.HANDLE else QueryDecoder)(sizes, c.motion)
 
     def encode_shape(
         self,

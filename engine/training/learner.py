@@ -14,7 +14,7 @@ from torch import Tensor
 
 from engine.datasets.pairs import ObjectPool
 from engine.model.blocks import Block, SelfBlock
-from engine.model.checkpoint import CheckpointError, _read_config, load_checkpoint
+from engine.model.checkpoint import CheckpointError, load_checkpoint, read_config
 from engine.model.variational_autoencoder import ModelConfig, VariationalAutoencoder
 from engine.training.optimizers import Optimizers
 from engine.training.processes import Processes
@@ -87,7 +87,7 @@ def begin(
     torch.manual_seed(config.seed)
     starting = load_checkpoint(initial) if initial is not None and state is None else None
     if state is not None:
-        model_config = _read_config(state["config"], STATE)
+        model_config = read_config(state["config"], STATE)
     elif starting is not None and not grow:
         model_config = starting.model.config
     model = VariationalAutoencoder(model_config)

@@ -30,14 +30,12 @@ from engine.model.checkpoint import save_checkpoint
 from engine.model.variational_autoencoder import ModelConfig
 from engine.training.examination import evaluate as evaluate
 from engine.training.examination import prepare_examination
-from engine.training.examination import prior_motion as prior_motion
 from engine.training.learner import Draws, begin
 from engine.training.losses import paid_nats
 from engine.training.losses import reconstruction as reconstruction
 from engine.training.losses import run_model as run_model
 from engine.training.processes import Processes
 from engine.training.run_files import STATE, RunLog, load_state, save_state
-from engine.training.settings import IDENTITY_SHARE as IDENTITY_SHARE
 from engine.training.settings import KIND_SHARES as KIND_SHARES
 from engine.training.settings import TrainingConfig as TrainingConfig
 

@@ -12,7 +12,7 @@ from engine.datasets.simulated.cloth_loads import LOADS, place, standing
 from engine.datasets.simulated.frame_choice import chosen_frames
 from engine.datasets.simulated.mujoco_model import FlexBody, Material
 from engine.geometry.surface import face_normals_and_areas
-from engine.geometry.welding import vertex_components
+from engine.geometry.welding import edges_of, vertex_components
 
 Mesh = tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "m 3"]]
 LARGEST_STRETCH = 1.35
@@ -108,7 +108,7 @@ def _whole(
     rest: Float[np.ndarray, "n 3"], snapshots: Float[np.ndarray, "s n 3"], faces: Int[np.ndarray, "m 3"]
 ) -> Int[np.ndarray, " g"]:
     """Return the snapshots in which all but one in a hundred edges keep their length within `LARGEST_STRETCH`."""
-    edges = np.unique(np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)), axis=0)
+    edges = edges_of(faces)
     length = np.linalg.norm(rest[edges[:, 0]] - rest[edges[:, 1]], axis=1)
     good: list[int] = []
     for i, x in enumerate(snapshots):

@@ -11,6 +11,7 @@ from scipy.spatial import KDTree
 
 from engine.datasets.shapes.primitives import Rng
 from engine.geometry.modes import polar_rotation
+from engine.geometry.welding import edges_of
 
 # Edges longer than these multiples of their length at rest: one that is torn, and the stretch of one in a thousand.
 LARGEST_STRETCH, LARGEST_COMMON_STRETCH = 6.0, 3.5
@@ -156,7 +157,7 @@ def check_sound(
     positions: Float[np.ndarray, "f n 3"], faces: Int[np.ndarray, "m 3"], gradients: Float[np.ndarray, "g n 3 3"]
 ) -> None:
     """Raise ValueError where the surface was torn, turned inside out."""
-    edges = np.unique(np.sort(faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1), axis=0)
+    edges = edges_of(faces)
     length = np.linalg.norm(positions[:, edges[:, 0]] - positions[:, edges[:, 1]], axis=-1)
     stretch = length[1:] / np.maximum(length[0], 0.2 * length[0].mean())
     if stretch.max() > LARGEST_STRETCH or np.quantile(stretch, 0.999, axis=1).max() > LARGEST_COMMON_STRETCH:

@@ -21,16 +21,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 
 from engine.datasets.augmentation import Augmentation
 from engine.datasets.pairs import ObjectPool, PairBatch, Sampling, draw_batch
 from engine.evaluation.baselines.blobs import RigidBlobs
 from engine.evaluation.baselines.keypoint_deformer import KeypointDeformer
 from engine.evaluation.baselines.network import BaselineNetwork, reconstruction_loss
-from engine.model.checkpoint import CheckpointError
-from engine.training.train import IDENTITY_SHARE, KIND_SHARES, TrainingDiverged
+from engine.model.weight_file import read_weights, write_weights
+from engine.training.examination import Examination, prepare_examination
+from engine.training.settings import IDENTITY_SHARE, KIND_SHARES
+from engine.training.train import TrainingDiverged
 
 logger = logging.getLogger(__name__)
 
@@ -73,10 +73,10 @@ class BaselineTraining:
 
 
 @torch.no_grad()
-def error_over_motion(network: BaselineNetwork, batches: list[PairBatch], kinds: list[list[str]]) -> dict[str, float]:
+def error_over_motion(network: BaselineNetwork, exam: Examination) -> dict[str, float]:
     """Return the RMS error over the RMS motion of pairs, of each kind that moves and of all of them together."""
     sums: dict[str, list[tuple[float, float]]] = {}
-    for batch, names in zip(batches, kinds, strict=True):
+    for batch, names in zip(exam.batches, exam.kinds, strict=True):
         error = (network.reconstruct(batch)[0] - batch.deformed).square().sum(-1).mean(1)
         motion = (batch.points.repeat_interleave(batch.frames, 0) - batch.deformed).square().sum(-1).mean(1)
         for i in range(len(error)):
@@ -104,7 +104,8 @@ def train_baseline(name: str, data: list[Path], out: Path, *, config: BaselineTr
     pool = ObjectPool(data, capacity=config.pool, seed=config.seed + 1)
     shares = {m.record.kind: KIND_SHARES.get(m.record.kind, 0.05) for m in pool.motions}
     sampling = Sampling(seed_count=network.seed_count, frames=config.frames)
-    exam, kinds = _exam(pool, shares, sampling, config)
+    # Training objects, drawn by kind as in training.
+    exam = prepare_examination(pool.draw(config.exam, shares=shares), sampling)
     optimizer = torch.optim.AdamW(network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
     rng = np.random.default_rng([config.seed, 0])
     # As the network's. Noise, which a batch carries apart for encoders that see states, is not shown to the baselines.
@@ -134,7 +135,7 @@ def train_baseline(name: str, data: list[Path], out: Path, *, config: BaselineTr
         over = items >= config.items or (config.seconds is not None and spent >= config.seconds)
         if over or spent - reported > 60.0:
             reported = spent
-            figures = error_over_motion(network, exam, kinds)
+            figures = error_over_motion(network, exam)
             done = over and (figures["error/all"] <= GATE or spent >= config.most_seconds)
             logger.info(
                 json.dumps({"items": items, "seconds": round(spent), "loss": float(np.mean(losses)), **figures})
@@ -173,17 +174,6 @@ def training_step(
     return float(loss.detach())
 
 
-def _exam(
-    pool: ObjectPool, shares: dict[str, float], sampling: Sampling, config: BaselineTraining
-) -> tuple[list[PairBatch], list[list[str]]]:
-    """Return fixed pairs of training objects, drawn by kind as in training, with the kinds."""
-    rng = np.random.default_rng(7)
-    chosen = pool.draw(config.exam, shares=shares)
-    groups = [chosen[i : i + 32] for i in range(0, len(chosen), 32)]
-    batches = [draw_batch(group, rng, sampling) for group in groups]
-    return batches, [[m.record.kind for m in group] for group in groups]
-
-
 def save_baseline(network: BaselineNetwork, facts: dict[str, Any], path: Path) -> None:
     """Write a trained baseline with its settings and facts, beside the target, then rename it over."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -193,9 +183,7 @@ def save_baseline(network: BaselineNetwork, facts: dict[str, Any], path: Path) -
         "settings": json.dumps(network.settings()),
         "facts": json.dumps(facts),
     }
-    part = path.with_name(path.name + ".part")
-    save_file({k: v.detach().contiguous() for k, v in network.state_dict().items()}, part, metadata)
-    part.replace(path)
+    write_weights(network, metadata, path)
 
 
 def load_baseline(path: Path) -> tuple[BaselineNetwork, dict[str, Any]]:
@@ -204,18 +192,8 @@ def load_baseline(path: Path) -> tuple[BaselineNetwork, dict[str, Any]]:
     Raises:
         CheckpointError: the file is missing, or holds no baseline.
     """
-    if not path.is_file():
-        raise CheckpointError(
-            f"no baseline at {path}: train it with 'main.py evaluate baseline NAME --data DIR -o {path}'"
-        )
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {key: file.get_tensor(key) for key in file.keys()}
-    except (SafetensorError, OSError) as error:
-        raise CheckpointError(f"{path.name} is not a readable safetensors file: {error}") from error
-    if metadata.get("format") != FORMAT:
-        raise CheckpointError(f"{path.name} is of format {metadata.get('format')!r}; baselines are {FORMAT!r}")
+    restore = f"train it with 'main.py evaluate baseline NAME --data DIR -o {path}'"
+    tensors, metadata = read_weights(path, wanted=FORMAT, restore=restore)
     classes = {kind.name: kind for kind, _ in TRAINED.values()}
     network = classes[metadata["network"]](**json.loads(metadata["settings"]))
     network.load_state_dict(tensors)

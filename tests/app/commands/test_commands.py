@@ -186,7 +186,8 @@ def test_word_that_is_no_command_is_a_mesh(monkeypatch: pytest.MonkeyPatch, caps
     """A mesh as the only word, or no word, opens the window with it, and its status is the program's."""
     opened: list[Path | None] = []
 
-    def window(mesh: Path | None) -> int:
+    def window(mesh: Path | None, *, checkpoint: Path | None) -> int:
+        assert checkpoint is None
         opened.append(mesh)
         return 7
 

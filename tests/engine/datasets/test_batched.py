@@ -6,9 +6,9 @@ import numpy as np
 import torch
 from scipy.spatial.transform import Rotation
 
-from engine.datasets.alignment import rigid_fit
 from engine.datasets.batched import canonical_yaws, farthest_seeds, polar_rotations, rigid_fits
 from engine.geometry.canonical_frame import canonical_yaw
+from engine.geometry.rigid_fit import rigid_fit
 from engine.geometry.surface import farthest_points
 
 

@@ -9,7 +9,6 @@ from scipy.spatial.transform import Rotation
 
 from engine.evaluation.metrics import (
     buried,
-    edges_of,
     mean_square,
     nearest_of,
     rigid_departure,
@@ -18,6 +17,7 @@ from engine.evaluation.metrics import (
 )
 from engine.evaluation.occupancy import occupancy, volume_iou
 from engine.evaluation.surface_distance import TriangleSurface, chamfer, point_triangle_distances, sampling_floor
+from engine.geometry.welding import edges_of
 
 
 def box(extents: tuple[float, float, float], at: tuple[float, float, float] = (0, 0, 0)) -> trimesh.Trimesh:

@@ -8,7 +8,8 @@ from jaxtyping import Float64
 from scipy.spatial.transform import Rotation
 
 from engine.geometry.rest_shape import RestShape
-from engine.kinematics.inverse_kinematics import Fit, fit_points, fit_surface, rigid_placement
+from engine.geometry.rigid_fit import rigid_fit
+from engine.kinematics.inverse_kinematics import Fit, fit_points, fit_surface
 from engine.kinematics.object_kinematics import ObjectKinematics
 from engine.model.checkpoint import Checkpoint
 
@@ -77,14 +78,14 @@ def test_a_rigid_object_is_placed() -> None:
     """Without coordinates the answer is the best rigid placement, in closed form."""
     x = RNG.standard_normal((30, 3))
     turn = Rotation.from_rotvec([0.1, 0.2, -2.5]).as_matrix()
-    rotation, translation = rigid_placement(x, x @ turn.T + 1.0, np.full(30, 1 / 30))
+    rotation, translation = rigid_fit(x, x @ turn.T + 1.0, np.full(30, 1 / 30))
     assert np.allclose(rotation, turn) and np.allclose(translation, 1.0)
 
 
 def test_a_mirror_image_is_not_a_placement() -> None:
     """The best placement onto a mirror image is a rotation all the same."""
     x = RNG.standard_normal((30, 3))
-    rotation, _ = rigid_placement(x, x * np.array([1.0, 1.0, -1.0]), np.full(30, 1 / 30))
+    rotation, _ = rigid_fit(x, x * np.array([1.0, 1.0, -1.0]), np.full(30, 1 / 30))
     assert np.linalg.det(rotation) == pytest.approx(1.0)
 
 

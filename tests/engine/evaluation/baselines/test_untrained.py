@@ -8,7 +8,8 @@ import pytest
 from engine.evaluation.baselines.posables import STRIDE
 from engine.evaluation.baselines.untrained import Eigenmodes, ModeMotion, PrincipalComponents, RestPose
 from engine.evaluation.objects import EvaluationObject
-from engine.kinematics.inverse_kinematics import fit_points, rigid_placement
+from engine.geometry.rigid_fit import rigid_fit
+from engine.kinematics.inverse_kinematics import fit_points
 from tests.engine.evaluation.baselines.conftest import numeric_tangents
 
 
@@ -18,7 +19,7 @@ def test_the_rest_pose_has_no_coordinates(hinge_object: EvaluationObject) -> Non
     assert prepared.freedoms == 0
     target = hinge_object.at(hinge_object.samples, hinge_object.states[3])
     points, _ = prepared.pose(np.zeros(0))
-    turn, _ = rigid_placement(points, target, np.full(len(points), 1 / len(points)))
+    turn, _ = rigid_fit(points, target, np.full(len(points), 1 / len(points)))
     np.testing.assert_allclose(fit_points(prepared, target).rotation, turn, atol=1e-6)
     np.testing.assert_array_equal(prepared.vertices(np.zeros(0)), hinge_object.vertices)
 

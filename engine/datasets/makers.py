@@ -122,13 +122,14 @@ def _packaged_shape(item: Item, rng: Rng) -> Iterator[Motion]:
     # A copy that may be written to; the loader keeps its own.
     vertices, faces = (np.array(array) for array in shape.load())
     draw = rng.random()
+    hard = shape.hard or draw < _RIGID_SHARE
     # A lump of fifty vertices cannot bend before its triangles turn over.
-    while not shape.sheet and draw >= _RIGID_SHARE and len(vertices) < 500:
+    while not (shape.sheet or hard) and len(vertices) < 500:
         vertices, faces = (np.asarray(array) for array in trimesh.remesh.subdivide(vertices, faces)[:2])
     arrays = vertices, faces
     if shape.sheet:
         motion = cloth(rng, frames=FRAMES, shape=arrays)
-    elif draw < _RIGID_SHARE:
+    elif hard:
         motion = rigid_body(rng, frames=8, shape=arrays)
     elif draw < 0.7:
         motion = soft_body(rng, frames=FRAMES, shape=arrays)
@@ -154,7 +155,7 @@ MAKERS: dict[str, Maker] = {
     "modal_cloth": Maker(_modal_cloth, 300),
     "flex_solid": Maker(_flex_solid, 420, ("mujoco",), job_size=20),
     "flex_cloth": Maker(_flex_cloth, 400, ("mujoco",), job_size=20),
-    "rigid": Maker(_rigid, 350, ("mujoco",)),
+    "rigid": Maker(_rigid, 600, ("mujoco",)),
     "continuum": Maker(_continuum, 96, ("newton", "warp-lang"), keep=48, job_size=4),
     "packaged": Maker(_packaged_shape, 420, ("mujoco",)),
     "imported": Maker(_imported, 0, ("mujoco",), keep=240, job_size=6),

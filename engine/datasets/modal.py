@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 from engine.datasets.motion import Motion, Source
 from engine.datasets.shapes.cloths import CLOTHS
 from engine.datasets.shapes.primitives import Rng, along, cylinder, icosphere, placed
-from engine.datasets.shapes.solids import SOLIDS
+from engine.datasets.shapes.solids import SOFT
 from engine.geometry.modes import (
     CORNERS,
     EigenModes,
@@ -80,7 +80,7 @@ def soft_body(
     Args:
         rng: draws the shape, the decorations (eyes, buttons; in a third of cases), the support and the frames.
         frames: frame 0 is the rest shape.
-        shape: vertices and faces of a closed mesh to bend, any unit; a shape of `SOLIDS` where not given.
+        shape: vertices and faces of a closed mesh to bend, any unit; a shape of `SOFT` where not given.
         name: what the given shape is called; it becomes the family's name.
         source: where the given shape comes from.
 
@@ -88,10 +88,10 @@ def soft_body(
         ValueError: the cage falls into pieces, no pose without inverted cubes was found, or nothing moved.
     """
     if shape is None:
-        names = list(SOLIDS)
+        names = list(SOFT)
         weights = np.array([3.0 if n in SUPPLE else 1.0 for n in names])
         name = str(rng.choice(names, p=weights / weights.sum()))
-        shape = _decorated(SOLIDS[name](rng), rng)
+        shape = _decorated(SOFT[name](rng), rng)
     support = str(rng.choice(["free", "base", "end"], p=[0.45, 0.35, 0.2]))
     return _bend(shape, rng, frames=frames, family=f"elastic/{name or 'given'}", support=support, source=source)
 

@@ -21,11 +21,12 @@ UNSEEN_FAMILIES = frozenset(
         "elastic/banana",
         "elastic/elephant",
         "elastic/heart",
-        "elastic/mug",
         "elastic/quaternius_cyberpunk",
         "elastic/quaternius_mech",
         "imported/cyberpunk",
         "imported/mech",
+        "rigid/mug",
+        "rigid/pan",
         "rigid/quaternius_cyberpunk",
         "rigid/quaternius_mech",
     }

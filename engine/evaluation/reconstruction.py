@@ -33,15 +33,15 @@ def reconstruct(
     """
     config = checkpoint.model.config
     batch, part = state_batch(motion, rest_state, [*states, rest_state], np.random.default_rng(seed), config)
-    positions, _, kl, _ = run_model(checkpoint.model, batch, sample=False)
-    decoded, true = positions.double().numpy(), batch.deformed.double().numpy()
+    found = run_model(checkpoint.model, batch, sample=False)
+    decoded, true = found.positions.double().numpy(), batch.deformed.double().numpy()
     rest = batch.points[0].double().numpy()
     size = float(np.linalg.norm(np.ptp(rest, axis=0)))
     figures = ObjectFigures(motion.record.key, motion.record.family)
     error = mean_square(decoded[:-1], true[:-1])
     figures.ratios["error"] = (error, mean_square(np.broadcast_to(rest, true[:-1].shape), true[:-1]))
     figures.means["error_of_size"] = float(np.sqrt(error)) / size
-    figures.means["kl"] = float(kl[:-1].sum(-1).mean())
+    figures.means["kl"] = float(found.kl[:-1].mean())
     figures.means["rest_displacement"] = float(np.sqrt(mean_square(decoded[-1], rest))) / size
     departures = [rigid_departure(rest, each, part) for each in decoded[:-1]]
     if departures[0][1]:

@@ -6,7 +6,7 @@ asked only for T handles per state. Frames: unit frame throughout; metres come i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -98,7 +98,7 @@ class ObjectKinematics:
         self.face_component = np.asarray(rest.component)[faces[:, 0]]
         with torch.inference_mode():
             self._frame = reading_frame(vertices, faces, canonical=model.config.canonical)
-            instance, z0 = self._encode(model, vertices, faces, normals, areas, rng)
+            instance, rest_latent = self._encode(model, vertices, faces, normals, areas, rng)
             self.vertex_weights = self._vertex_weights(model, instance, vertices, faces, normals, areas)
             self._rest_points = torch.as_tensor(vertices, dtype=dtype)
             self.samples, self.sample_points = self._choose_samples(vertices, faces, areas, rng)
@@ -108,13 +108,16 @@ class ObjectKinematics:
                 vertices, faces, self.sample_points, self.sample_component, self.face_component, solid=rest.solid
             )
             prepared = model.prepare(instance)
-            self.reduction = self._reduce(prepared, z0, instance.mu[0], rng, reduction)
+            # From here on the latent is in deviations from the mean of the object's own prior.
+            prior = model.object_prior(instance, prepared)
+            prepared = replace(prepared, trunk=prepared.trunk.in_units_of(prior))
+            z0 = prior.standardised(rest_latent[None])[0]
+            self.reduction = self._reduce(prepared, z0, rng, reduction)
             self.decoder = self._reduced(prepared, z0, self.reduction.basis * self.reduction.unit)
-            self.prior = self._prior_states(prepared, z0, instance.mu[0], rng)
-        offset = z0 - instance.mu[0]
-        inside = self.reduction.basis.t() @ offset
+            self.prior = self._prior_states(prepared, z0, rng)
+        inside = self.reduction.basis.t() @ z0
         self.prior_offset: Float64[np.ndarray, " r"] = inside.double().numpy()
-        self.prior_distance = float((offset - self.reduction.basis @ inside).norm())
+        self.prior_distance = float((z0 - self.reduction.basis @ inside).norm())
         self.range_radius = float(checkpoint.facts["range_radius"])
 
     @property
@@ -182,8 +185,8 @@ class ObjectKinematics:
         still[..., 0] = 1.0
         weights = model.blend_weights(instance, x, normal, part)
         # z0: posterior mean of the identity deformation.
-        z0, _ = model.encode_motion(instance, model.prepare(instance), weights, x, x, still)
-        return instance, z0[0]
+        identity = model.encode_motion(instance, model.prepare(instance), weights, x, x, still)
+        return instance, identity.mean[0]
 
     def _vertex_weights(
         self,
@@ -241,7 +244,6 @@ class ObjectKinematics:
         self,
         prepared: PreparedDecoder,
         z0: Float[Tensor, " k"],
-        mu: Float[Tensor, " k"],
         rng: np.random.Generator,
         kind: ReductionKind,
     ) -> Reduction:
@@ -256,7 +258,7 @@ class ObjectKinematics:
         # Of one sample the scalar sees one direction: it needs as many samples as there are directions, and more.
         count = PRIOR_SAMPLES if kind is not ReductionKind.SCALAR else 8 * PRIOR_SAMPLES
         for _ in range(count):
-            z = mu + torch.as_tensor(rng.standard_normal(k), dtype=self.dtype)
+            z = torch.as_tensor(rng.standard_normal(k), dtype=self.dtype)
             driven = drive_with_tangents(self.sample_weights, full.handles_with_tangents(z - z0), rest)
             tangents = torch.einsum("mp,pkd->kmd", combination, driven.position_tangents)
             moved = combination @ driven.positions
@@ -273,10 +275,10 @@ class ObjectKinematics:
         return Reduction(eye, 1.0, metric.diagonal().clamp(min=0).sqrt(), found.spectrum)
 
     def _prior_states(
-        self, prepared: PreparedDecoder, z0: Float[Tensor, " k"], mu: Float[Tensor, " k"], rng: np.random.Generator
+        self, prepared: PreparedDecoder, z0: Float[Tensor, " k"], rng: np.random.Generator
     ) -> PriorStates:
         """Decode random states of the prior at the samples, within the reduced coordinates."""
-        z = mu + torch.as_tensor(rng.standard_normal((EDGE_PRIOR_SAMPLES, len(mu))), dtype=self.dtype)
+        z = torch.as_tensor(rng.standard_normal((EDGE_PRIOR_SAMPLES, len(z0))), dtype=self.dtype)
         handles = self.decoder.handles((z - z0) @ self.reduction.basis / self.reduction.unit)
         blended = self.sample_weights @ handles
         rotations = torch.nn.functional.normalize(blended[..., :4], dim=-1)

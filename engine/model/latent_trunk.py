@@ -12,7 +12,7 @@ is a short chain of matrix products and one pointwise function, so tangents ride
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float, Int
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from engine.model.blocks import Mlp, Pool
 from engine.model.motions import MotionKind
+from engine.model.prior import Prior
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,8 @@ class PreparedTrunk:
 
     Attributes:
         bias: hidden state at z = 0, shape (b, t, d).
-        basis: orthonormal columns that spread a latent over the tokens' codes, shape (b, t c, k).
-        gain: of each latent coordinate, shape (b, k).
+        basis: ``B diag(g)``, which spreads a latent over the tokens' codes, shape (b, t c, k).
+        reader: ``B``, whose transpose reads a latent from codes, shape (b, t c, k).
         spread: from a token's code to its hidden state, shape (d, c).
         mixes: mixing matrices among tokens of each layer, shape (b, heads, t, t) each.
         layers: value, output and feed-forward weights of each layer.
@@ -37,31 +38,41 @@ class PreparedTrunk:
 
     bias: Float[Tensor, "b t d"]
     basis: Float[Tensor, "b tc k"]
-    gain: Float[Tensor, "b k"]
+    reader: Float[Tensor, "b tc k"]
     spread: Float[Tensor, "d c"]
     mixes: tuple[Float[Tensor, "b h t t"], ...]
     layers: tuple[TrunkLayer, ...]
 
     def repeated(self, count: int) -> PreparedTrunk:
         """Return each item ``count`` times: one rest shape in several states."""
-        bias, basis, gain = (t.repeat_interleave(count, 0) for t in (self.bias, self.basis, self.gain))
+        bias, basis, reader = (t.repeat_interleave(count, 0) for t in (self.bias, self.basis, self.reader))
         mixes = tuple(m.repeat_interleave(count, 0) for m in self.mixes)
-        return PreparedTrunk(bias, basis, gain, self.spread, mixes, self.layers)
+        return PreparedTrunk(bias, basis, reader, self.spread, mixes, self.layers)
+
+    def in_units_of(self, prior: Prior) -> PreparedTrunk:
+        """Return the trunk whose latent is in deviations from the mean of a prior: ``z = mean + root x``."""
+        unit = torch.eye(self.basis.shape[-1], dtype=self.basis.dtype, device=self.basis.device)
+        reader = self.reader @ torch.linalg.solve_triangular(prior.root, unit, upper=False).mT
+        return replace(self, bias=self.start(prior.mean), basis=self.basis @ prior.root, reader=reader)
 
     def input_map(self) -> Float[Tensor, "b k t d"]:
         """Return how each latent coordinate moves each token's hidden state."""
         rows = self.basis.unflatten(1, (self.bias.shape[1], -1))
-        return torch.einsum("btck,bk,dc->bktd", rows, self.gain, self.spread)
+        return torch.einsum("btck,dc->bktd", rows, self.spread)
 
     def latent_of(self, code: Float[Tensor, "b t c"]) -> Float[Tensor, "b k"]:
         """Return the latent that the tokens' codes project to."""
-        with torch.autocast(self.basis.device.type, enabled=False):
-            return torch.einsum("bnk,bn->bk", self.basis, code.to(self.basis.dtype).flatten(1))
+        with torch.autocast(self.reader.device.type, enabled=False):
+            return torch.einsum("bnk,bn->bk", self.reader, code.to(self.reader.dtype).flatten(1))
+
+    def start(self, z: Float[Tensor, "b k"]) -> Float[Tensor, "b t d"]:
+        """Return what the tokens' hidden states are before the first layer."""
+        code = torch.einsum("bnk,bk->bn", self.basis, z).unflatten(1, (self.bias.shape[1], -1))
+        return self.bias + code @ self.spread.t()
 
     def hidden(self, z: Float[Tensor, "b k"]) -> Float[Tensor, "b t d"]:
         """Return the hidden states of the tokens."""
-        code = torch.einsum("bnk,bk->bn", self.basis, z * self.gain).unflatten(1, (self.bias.shape[1], -1))
-        h = self.bias + code @ self.spread.t()
+        h = self.start(z)
         for layer, mix in zip(self.layers, self.mixes, strict=True):
             h = layer(h, mix)
         return h
@@ -141,12 +152,13 @@ class LatentTrunk(nn.Module, ABC):
         """Compute all that depends on the instance tokens alone."""
         b, t, _ = instance.shape
         basis, _ = torch.linalg.qr(self.basis(instance).view(b, t * self.code, self.latent))
+        # A direction that an object does not have (all of them, for a stone) is switched off by its gain.
+        gain = 2.0 * self.gain(instance).sigmoid()
         layers = tuple(layer for layer in self.layers if isinstance(layer, TrunkLayer))
         return PreparedTrunk(
             bias=self.bias(instance),
-            basis=basis,
-            # A direction that an object does not have (all of them, for a stone) is switched off by its gain.
-            gain=2.0 * self.gain(instance).sigmoid(),
+            basis=basis * gain[:, None],
+            reader=basis,
             spread=self.spread.weight,
             mixes=tuple(layer.mix(instance) for layer in layers),
             layers=layers,

@@ -23,12 +23,18 @@ from engine.model.handle_decoder import HandleDecoder, PreparedHandles
 from engine.model.latent_trunk import TrunkSizes
 from engine.model.motions import MotionKind
 from engine.model.motions import blend as blend
+from engine.model.posterior import Posterior
+from engine.model.prior import Prior
 from engine.model.query_decoder import PreparedQueries, QueryDecoder, nearest_queries
 
 PreparedDecoder = PreparedHandles | PreparedQueries
 
 # Pooled motion of a handle's region: displacement, rotation quaternion, first moment of displacement.
 MOTION_CHANNELS = 16
+# Of the posterior's own directions: weights near one then reach the precisions that are needed.
+FACTOR_SCALE = 10.0
+# Smallest deviation of an object's prior: about that of the narrowest posteriors.
+PRIOR_FLOOR = 0.1
 
 
 class DecoderKind(StrEnum):
@@ -48,6 +54,8 @@ class ModelConfig:
         trunk_blocks: layers of it that follow, among the tokens alone, with a bias by where the tokens stand.
         posterior_blocks: layers of the posterior encoder.
         refinements: how often the posterior looks at what its own decode leaves over.
+        posterior_rank: directions of its own along which the posterior may be narrow (`engine.model.posterior`).
+        prior_rank: columns of the covariance of an object's own prior (`engine.model.prior`); 0: the standard one.
         decoder: handles (ours) or queries (the paper's).
         motion: what a handle or query is: a dual quaternion, or an affine map (the ablation).
         decoder_width, decoder_layers: of the trunk from the latent to the tokens.
@@ -74,6 +82,8 @@ class ModelConfig:
     decoder: DecoderKind = DecoderKind.HANDLE
     motion: MotionKind = MotionKind.DUAL_QUATERNION
     queries: int = 160
+    posterior_rank: int = 0
+    prior_rank: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the sizes as plain numbers, as kept in a checkpoint."""
@@ -138,6 +148,15 @@ class VariationalAutoencoder(nn.Module):
             self.posterior_spread.out.bias.fill_(-4.5)
         sizes = TrunkSizes(c.width, c.decoder_width, c.heads, c.decoder_layers, c.latent, c.code)
         self.decoder = (HandleDecoder if c.decoder is DecoderKind.HANDLE else QueryDecoder)(sizes, c.motion)
+        if c.posterior_rank:
+            self.posterior_factor = nn.Linear(c.width, c.posterior_rank * c.code)
+            nn.init.normal_(self.posterior_factor.weight, std=0.1 * c.width**-0.5)
+            nn.init.zeros_(self.posterior_factor.bias)
+        if c.prior_rank:
+            self.prior_code = Mlp(c.width, c.width, (1 + c.prior_rank) * c.code)
+            with torch.no_grad():
+                # Begin with about a deviation of one: far too wide, it took thousands of iterations to shrink.
+                self.prior_code[2].weight *= 0.4
 
     def encode_shape(
         self,
@@ -180,8 +199,8 @@ class VariationalAutoencoder(nn.Module):
         points: Float[Tensor, "b p 3"],
         deformed: Float[Tensor, "b p 3"],
         rotation: Float[Tensor, "b p 4"],
-    ) -> tuple[Float[Tensor, "b k"], Float[Tensor, "b k"]]:
-        """Return mean and log-variance of the posterior, given the points' motion.
+    ) -> Posterior:
+        """Return the posterior, given the points' motion.
 
         Attention from handles to points is the blending weights themselves: each handle sees the mean motion of the
         region that it drives, and codes it. The posterior's mean is the codes projected on the decoder's own basis.
@@ -219,7 +238,28 @@ class VariationalAutoencoder(nn.Module):
             for block in self.refiner:
                 tokens = block(tokens)
             mu = mu + prepared.trunk.latent_of(self.refined_code(tokens))
-        return mu, self.posterior_spread(tokens).to(points.dtype).clamp(-12.0, 4.0)
+        spread = self.posterior_spread(tokens).to(points.dtype).clamp(-12.0, 4.0)
+        factor = mu.new_zeros(*mu.shape, 0)
+        if self.config.posterior_rank:
+            # As codes of the tokens, like the mean: they turn with the object's basis.
+            codes = self.posterior_factor(tokens).unflatten(-1, (self.config.posterior_rank, -1))
+            columns = [prepared.trunk.latent_of(codes[:, :, r]) for r in range(self.config.posterior_rank)]
+            factor = FACTOR_SCALE * torch.stack(columns, -1)
+        return Posterior(mu, spread, factor, instance.mu)
+
+    def object_prior(self, instance: Instance, prepared: PreparedDecoder) -> Prior:
+        """Return where the states of each object are to be expected; its gradient stays in its own layers."""
+        mean = instance.mu.detach()
+        if not self.config.prior_rank:
+            return Prior.standard(mean)
+        # As codes of the tokens, like the posterior's mean: they turn with the object's basis.
+        codes = self.prior_code(instance.tokens.detach()).unflatten(-1, (1 + self.config.prior_rank, -1))
+        reader = prepared.trunk.reader.detach()
+        columns = torch.einsum("bnk,bnr->bkr", reader, codes.transpose(2, 3).flatten(1, 2))
+        shift, wide = columns[..., 0], columns[..., 1:]
+        floor = PRIOR_FLOOR**2 * torch.eye(mean.shape[-1], dtype=mean.dtype, device=mean.device)
+        root: Tensor = torch.linalg.cholesky(floor + wide @ wide.mT)
+        return Prior(mean + shift, root)
 
     def prepare(self, instance: Instance) -> PreparedDecoder:
         """Compute the latent-independent part of the decoder."""
@@ -273,13 +313,6 @@ def pooled_motion(
     centre, shift, turn, moment = (share @ torch.cat((points, shift, turn, moment), -1)).split((3, 3, 4, 9), -1)
     moment = moment - (centre[..., :, None] * shift[..., None, :]).flatten(-2)
     return torch.cat((4.0 * shift, 2.0 * turn, 20.0 * moment), -1)
-
-
-def kl_to_prior(
-    mu: Float[Tensor, "b k"], log_variance: Float[Tensor, "b k"], prior_mu: Float[Tensor, "b k"]
-) -> Float[Tensor, "b k"]:
-    """Return the KL divergence of ``N(mu, sigma)`` from ``N(prior_mu, I)`` per latent coordinate [nats]."""
-    return 0.5 * (log_variance.exp() + (mu - prior_mu).square() - 1.0 - log_variance)
 
 
 def rotation_distance(a: Float[Tensor, "*n 4"], b: Float[Tensor, "*n 4"]) -> Float[Tensor, "*n"]:

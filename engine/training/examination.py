@@ -45,18 +45,21 @@ def evaluate(model: VariationalAutoencoder, batches: list[PairBatch], kinds: lis
     noise = torch.Generator().manual_seed(0)
     nats: list[float] = []
     radii: list[float] = []
+    surprises: list[float] = []
     for batch, names in zip(batches, kinds, strict=True):
-        positions, _, kl, offset = run_model(model, batch, sample=False)
+        decoded = run_model(model, batch, sample=False)
         target = batch.deformed
-        error = (positions - target).square().sum(-1).mean(1)
+        error = (decoded.positions - target).square().sum(-1).mean(1)
         motion = (batch.points.repeat_interleave(batch.frames, 0) - target).square().sum(-1).mean(1)
         sampled = prior_motion(model, batch, noise).repeat_interleave(batch.frames)
         rows = torch.stack((error, motion, sampled), 1).tolist()
         for i, row in enumerate(rows):
             squared.setdefault(names[i // batch.frames], []).append(tuple(row))
-        nats.append(float(kl.sum(-1).mean()))
-        radii.extend(offset.norm(dim=-1).tolist())
-    result = {"kl": float(np.mean(nats)), "range_radius": float(np.quantile(radii, 0.95))}
+        nats.append(float(decoded.kl.mean()))
+        radii.extend(decoded.prior.repeated(batch.frames).standardised(decoded.posterior.mean).norm(dim=-1).tolist())
+        surprises.append(float(decoded.surprise.mean()))
+    result = {"kl": float(np.mean(nats)), "surprise": float(np.mean(surprises))}
+    result |= {"range_radius": float(np.quantile(radii, 0.95))}
     for name, pairs in sorted(squared.items()):
         error, motion, sampled = np.array(pairs).mean(0)
         # Rigid bodies have no motion to divide by: theirs are given as they are, in the unit frame.
@@ -74,9 +77,11 @@ def prior_motion(model: VariationalAutoencoder, batch: PairBatch, noise: torch.G
     instance = model.encode_shape(batch.points, batch.normals, batch.component, batch.seeds)
     prepared = model.prepare(instance)
     weights = model.blend_weights(instance, batch.points, batch.normals, batch.component)
+    prior = model.object_prior(instance, prepared)
     states: list[Tensor] = []
     for _ in range(2):
         # Drawn on the processor: the same on every device.
-        offset = torch.randn(instance.mu.shape, generator=noise).to(instance.mu)
-        states.append(blend(weights, prepared.handles(instance.mu + offset), batch.points)[0])
+        deviations = torch.randn(instance.mu.shape, generator=noise).to(instance.mu)
+        z = prior.mean + (prior.root @ deviations[..., None])[..., 0]
+        states.append(blend(weights, prepared.handles(z), batch.points)[0])
     return (states[0] - states[1]).square().sum(-1).mean(1)

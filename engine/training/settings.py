@@ -29,7 +29,8 @@ class TrainingConfig:
         warmup_iterations: until the full learning rate.
         hold: share of the budget at the full rate; then it falls along a cosine.
         lowest: share of the rate that is left at the end.
-        beta, beta_warmup_iterations, free_nats: see `engine.training.train`.
+        beta, beta_warmup_iterations: see `engine.training.train`.
+        crispness: weight of the last term of the loss; see `engine.training.losses`.
         ema: of the averaged weights, which are what is kept.
         seed: of weights and batches.
         identity: share of pairs with B = A.
@@ -57,7 +58,7 @@ class TrainingConfig:
     lowest: float = 0.02
     beta: float = 1.0e-3
     beta_warmup_iterations: int = 3000
-    free_nats: float = 0.0
+    crispness: float = 0.02
     ema: float = 0.999
     seed: int = 0
     identity: float = IDENTITY_SHARE
@@ -80,10 +81,9 @@ class TrainingConfig:
         cosine = 0.5 * (1.0 + float(np.cos(np.pi * fallen)))
         return min(1.0, (iteration + 1) / self.warmup_iterations) * (self.lowest + (1.0 - self.lowest) * cosine)
 
-    def kl_weight(self, *, iteration: int, warm: bool) -> float:
-        """Return the weight of the KL at an iteration; ``warm``: of a run that began with trained weights."""
-        grown = 1.0 if warm else min(1.0, iteration / self.beta_warmup_iterations) ** 2
-        return self.beta * (0.01 + 0.99 * grown)
+    def kl_growth(self, *, iteration: int, warm: bool) -> float:
+        """Return the share of the KL's weight at an iteration; ``warm``: of a run that began with trained weights."""
+        return 0.01 + 0.99 * (1.0 if warm else min(1.0, iteration / self.beta_warmup_iterations) ** 2)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TrainingConfig:
@@ -93,7 +93,7 @@ class TrainingConfig:
         return cls(**plain)
 
 
-_NETWORK = ModelConfig(trunk_blocks=6, refinements=1, canonical=True)
+_NETWORK = ModelConfig(trunk_blocks=6, refinements=1, canonical=True, posterior_rank=12, prior_rank=32)
 _SMALL = TrainingConfig(
     optimizer=OptimizerKind.MUON,
     learning_rate=6.0e-4,

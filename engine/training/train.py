@@ -5,7 +5,8 @@ hundredth to the full weight over ``beta_warmup_iterations``, so that the decode
 it costs anything; a run that starts from trained weights has the full weight at once. A weak KL reconstructs better and
 reduces worse: the latent spreads over more directions, and samples of the prior lie beside the object's states. Two
 figures of every line of the log are to be watched together: ``error``, and ``prior`` (motion between samples of the
-prior over that of the data, near one). ``free_nats`` leaves the first nats of each coordinate free.
+prior over that of the data, near one). A layer of its own learns where the states of each object lie
+(`engine.model.prior`), by their posteriors and without any say in them; its weight matters to nothing else.
 
 The same seed, budget in ``items`` and number of processes give the same weights, bit for bit on one thread, and so does
 a run that was interrupted and resumed.
@@ -31,13 +32,16 @@ from engine.model.variational_autoencoder import ModelConfig
 from engine.training.examination import evaluate as evaluate
 from engine.training.examination import prepare_examination
 from engine.training.learner import Draws, begin
-from engine.training.losses import paid_nats
+from engine.training.losses import Neighbours, crispness
 from engine.training.losses import reconstruction as reconstruction
 from engine.training.losses import run_model as run_model
 from engine.training.processes import Processes
 from engine.training.run_files import STATE, RunLog, load_state, save_state
 from engine.training.settings import KIND_SHARES as KIND_SHARES
 from engine.training.settings import TrainingConfig as TrainingConfig
+
+# Small beside the rest: gradients are clipped together.
+PRIOR_WEIGHT = 1.0e-4
 
 logger = logging.getLogger(__name__)
 
@@ -114,10 +118,13 @@ def train(
                 device=processes.device,
                 table=table,
             )
-            positions, rotations, kl, _ = run_model(learner.model, batch, sample=True)
-            recon = reconstruction(batch, positions, rotations).mean()
-            beta = config.kl_weight(iteration=learner.iteration, warm=learner.warm)
-            loss = recon + beta * paid_nats(kl, free_nats=config.free_nats)
+            decoded = run_model(learner.model, batch, sample=True)
+            near = Neighbours.of(batch)
+            recon = reconstruction(batch, decoded.positions, decoded.rotations, near).mean()
+            grown = config.kl_growth(iteration=learner.iteration, warm=learner.warm)
+            loss = recon + grown * config.beta * decoded.kl.mean()
+            loss = loss + config.crispness * crispness(batch, decoded.weights, near)
+            loss = loss + PRIOR_WEIGHT * decoded.surprise.mean()
             learner.optimizers.zero_grad()
             loss.backward()
 
@@ -142,7 +149,7 @@ def train(
                 saved = learner.seconds
                 drawn = draws.state()
                 if processes.first:
-                    metrics = {**learner.progress(), "recon": float(np.mean(losses)), "beta": beta}
+                    metrics = {**learner.progress(), "recon": float(np.mean(losses)), "beta": grown * config.beta}
                     metrics |= evaluate(learner.average, exam.batches, exam.kinds)
                     log.write(metrics)
                     facts = {**metrics, "training": asdict(config), "objects": len(pool.motions)}

@@ -47,6 +47,8 @@ _METAWORLD = (
 ).split()
 _KLANN = tuple(f"klann-{part}" for part in ("base", "base2", "brown", "distal", "gold", "purple", "red", "top"))
 
+_HARD_FAMILIES = frozenset({"pybullet_random", "pybullet_things", "pyvista", "klann", "metaworld"})
+
 
 @dataclass(frozen=True, slots=True)
 class PackagedShape:
@@ -67,6 +69,11 @@ class PackagedShape:
     source: Source
     loader: Callable[[], Arrays]
     sheet: bool = False
+
+    @property
+    def hard(self) -> bool:
+        """Whether nobody expects it to bend: things, parts of machines, and the many faceted lumps."""
+        return self.family in _HARD_FAMILIES
 
     def load(self) -> Arrays:
         """Return welded vertices (n, 3), Z up, largest half-extent 1, and triangles (m, 3).

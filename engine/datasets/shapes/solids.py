@@ -9,6 +9,7 @@ import trimesh
 from jaxtyping import Float
 
 from engine.datasets.shapes.creatures import CREATURES
+from engine.datasets.shapes.hard_things import HARD_THINGS
 from engine.datasets.shapes.implicit import capsule, surface_of, union
 from engine.datasets.shapes.lofts import LOFTS, loft, round_ends
 from engine.datasets.shapes.primitives import Rng, icosphere
@@ -131,3 +132,8 @@ def supershape(rng: Rng) -> trimesh.Trimesh:
 SOLIDS: dict[str, Callable[[Rng], trimesh.Trimesh]] = (
     {f.__name__: f for f in (blob, plush, tentacled, ring, bar, supershape)} | LOFTS | CREATURES | THINGS
 )
+# What people expect to be hard, and what to give: the still shape is all that the network sees, so a kind of thing that
+# is soft in one half of the dataset and hard in the other would be taken for soft.
+_HARD_NAMES = frozenset({"mug", "teapot", "toy_car", "letter", "armchair", "vase", "bottle", "horn", "shell"})
+HARD = {name: make for name, make in SOLIDS.items() if name in _HARD_NAMES} | HARD_THINGS
+SOFT = {name: make for name, make in SOLIDS.items() if name not in _HARD_NAMES}

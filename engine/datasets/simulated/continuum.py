@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from engine.datasets.motion import Motion, Source
 from engine.datasets.shapes.primitives import Rng
-from engine.datasets.shapes.solids import SOLIDS
+from engine.datasets.shapes.solids import SOFT
 from engine.datasets.simulated.frame_choice import chosen_frames
 from engine.datasets.simulated.particle_surface import carrier_of, check_sound, fill_with_particles
 from engine.geometry.welding import vertex_components
@@ -92,7 +92,7 @@ def continuum(
     Args:
         rng: draws the solid, its attitude, the material's constants and the load.
         frames: how many frames to keep; the first is the rest shape.
-        shape: vertices and faces of a closed surface; a random solid of `SOLIDS` if None.
+        shape: vertices and faces of a closed surface; a random solid of `SOFT` if None.
         name: what the object is called.
         source: where the shape comes from; the simulator, as procedural, if None.
         material: drawn if None.
@@ -105,7 +105,7 @@ def continuum(
     if frames < 2:
         raise ValueError(f"two frames at least were wanted, got {frames}")
     if shape is None:
-        mesh = SOLIDS[str(rng.choice(list(SOLIDS)))](rng)
+        mesh = SOFT[str(rng.choice(list(SOFT)))](rng)
         shape = np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces)
     vertices, faces = np.asarray(shape[0], dtype=np.float64), np.asarray(shape[1])
     if len(vertices) > MOST_VERTICES:

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from engine.datasets.motion import Motion, Source
 from engine.datasets.shapes.primitives import Rng
-from engine.datasets.shapes.solids import SOLIDS
+from engine.datasets.shapes.solids import SOFT
 from engine.datasets.simulated.elastic_cage import ElasticCage
 from engine.datasets.simulated.frame_choice import chosen_frames
 from engine.datasets.simulated.solid_loads import LOADS
@@ -35,9 +35,8 @@ def soft_solid(
     Args:
         rng: generator of all that is random.
         frames: at most so many, the undeformed shape first.
-        shape: vertices and triangles, any unit; a random one of `SOLIDS` where None. It is scaled to a longest side
-            of 1.
-        name: what the shape is called; without a shape, one of `SOLIDS`.
+        shape: vertices and triangles, any unit; a random one of `SOFT` where None. It is scaled to a longest side of 1.
+        name: what the shape is called; without a shape, one of `SOFT`.
         source: where the shape comes from.
         load: one of `LOADS`, a random one where empty: "free" (velocities that twist, bend or stretch it), "pinned"
             (one end held, in gravity), "dropped" (on a floor), "pulled" (at one or two points, then let go),
@@ -47,8 +46,8 @@ def soft_solid(
         ValueError: the motion did not work out (the cage falls apart, elements turned inside out, no change of shape).
     """
     if shape is None:
-        name = name or str(rng.choice(sorted(SOLIDS)))
-        solid = SOLIDS[name](rng)
+        name = name or str(rng.choice(sorted(SOFT)))
+        solid = SOFT[name](rng)
         shape = np.asarray(solid.vertices), np.asarray(solid.faces)
     load = load or str(rng.choice(list(LOADS)))
     turn = Rotation.random(rng=rng) if rng.random() < 0.6 else Rotation.from_rotvec([0, 0, rng.uniform(0, 2 * np.pi)])

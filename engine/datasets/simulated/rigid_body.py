@@ -11,7 +11,8 @@ from jaxtyping import Float, Int
 from scipy.spatial.transform import Rotation
 
 from engine.datasets.motion import Motion, Source
-from engine.datasets.shapes.primitives import Rng, along, box, cylinder, placed, random_bar, random_lump, torus
+from engine.datasets.shapes.primitives import Rng, along, box, cylinder, placed, random_bar, random_lump
+from engine.datasets.shapes.solids import HARD
 from engine.datasets.simulated.mujoco_model import check_motion, compile_model, mujoco, numbers
 from engine.geometry.welding import vertex_components
 
@@ -53,28 +54,6 @@ def stool(rng: Rng) -> Pieces:
     return parts
 
 
-def vase(rng: Rng) -> Pieces:
-    """A hollow vessel of revolution."""
-    z = np.linspace(0, rng.uniform(0.6, 1.2), 14)
-    wave = (
-        0.25 + rng.uniform(0.02, 0.1) * np.sin(rng.uniform(3, 8) * z + rng.uniform(0, 6)) + rng.uniform(-0.1, 0.1) * z
-    )
-    wall = rng.uniform(0.03, 0.06)
-    outer = np.column_stack((wave, z))
-    inner = np.column_stack((wave - wall, z))[:0:-1]
-    profile = np.concatenate(([[0.0, 0.0]], outer, inner, [[wave[1] - wall, wall], [0.0, wall]]))
-    return [trimesh.creation.revolve(profile, sections=24)]
-
-
-def mug(rng: Rng) -> Pieces:
-    """A vase with one handle."""
-    body = vase(rng)[0]
-    height = float(body.extents[2])
-    handle = torus(0.3 * height, 0.05 * height, major_sections=24, minor_sections=10)
-    handle.apply_transform(trimesh.transformations.rotation_matrix(np.pi / 2, [1, 0, 0]))
-    return [body, placed(handle, (0.5 * float(body.extents[0]) + 0.27 * height, 0, 0.5 * height))]
-
-
 def pile(rng: Rng) -> Pieces:
     """Two to four lumps stuck on one another."""
     parts = [random_lump(rng, rng.uniform(0.3, 0.9, 3)) for _ in range(int(rng.integers(2, 5)))]
@@ -84,7 +63,13 @@ def pile(rng: Rng) -> Pieces:
     return parts
 
 
-OBJECTS: dict[str, Callable[[Rng], Pieces]] = {f.__name__: f for f in (lump, bar, hammer, stool, vase, mug, pile)}
+def _alone(make: Callable[[Rng], trimesh.Trimesh]) -> Callable[[Rng], Pieces]:
+    return lambda rng: [make(rng)]
+
+
+OBJECTS: dict[str, Callable[[Rng], Pieces]] = {f.__name__: f for f in (lump, bar, hammer, stool, pile)} | {
+    name: _alone(make) for name, make in HARD.items()
+}
 
 
 def rigid_body(

@@ -6,21 +6,24 @@ import trimesh
 
 from engine.datasets.shapes.implicit import ellipsoid, surface_of
 from engine.datasets.shapes.lofts import loft
-from engine.datasets.shapes.solids import SOLIDS
+from engine.datasets.shapes.solids import HARD, SOFT, SOLIDS
 
 SEEDS = (0, 7)
+ALL = SOLIDS | HARD
 
 
 def test_there_are_enough_solids() -> None:
     """The table keeps at least eighteen kinds."""
     assert len(SOLIDS) >= 18
+    assert not SOFT.keys() & HARD.keys()
+    assert SOLIDS.keys() <= SOFT.keys() | HARD.keys()
 
 
-@pytest.mark.parametrize("name", SOLIDS)
+@pytest.mark.parametrize("name", ALL)
 def test_solid_is_one_closed_welded_surface(name: str) -> None:
     """Every edge has two triangles of one winding, normals point outwards, 600 to 3,000 vertices are in one piece."""
     for seed in SEEDS:
-        mesh = SOLIDS[name](np.random.default_rng(seed))
+        mesh = ALL[name](np.random.default_rng(seed))
         assert np.isfinite(mesh.vertices).all()
         assert 600 <= len(mesh.vertices) <= 3000
         assert np.ptp(mesh.faces) == len(mesh.vertices) - 1
@@ -34,10 +37,10 @@ def test_solid_is_one_closed_welded_surface(name: str) -> None:
         assert lengths.max() < 5.0 * np.median(lengths)
 
 
-@pytest.mark.parametrize("name", SOLIDS)
+@pytest.mark.parametrize("name", ALL)
 def test_same_seed_gives_the_same_solid(name: str) -> None:
     """A solid is a function of the generator's state, bit for bit."""
-    first, second = (SOLIDS[name](np.random.default_rng(3)) for _ in range(2))
+    first, second = (ALL[name](np.random.default_rng(3)) for _ in range(2))
     np.testing.assert_array_equal(first.vertices, second.vertices)
     np.testing.assert_array_equal(first.faces, second.faces)
 

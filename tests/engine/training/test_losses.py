@@ -1,11 +1,13 @@
-"""The loss against plain sums, and the free nats."""
+"""The loss against plain sums."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import torch
 
 from engine.datasets.pairs import PairBatch
-from engine.training.losses import paid_nats, reconstruction
+from engine.training.losses import crispness, reconstruction
 
 PLACES = torch.tensor([0.0, 0.1, 0.21, 0.33, 0.46, 0.6, 0.75, 0.91])
 
@@ -47,11 +49,13 @@ def test_one_point_out_of_line_tears_its_edges() -> None:
     torch.testing.assert_close(reconstruction(batch, positions, still), torch.tensor([expected]), atol=1e-6, rtol=0)
 
 
-def test_free_nats_are_not_paid() -> None:
-    """Each coordinate pays what its mean is above the free nats, and has no slope below them."""
-    kl = torch.tensor([[0.1, 1.0], [0.3, 3.0]], requires_grad=True)
-    torch.testing.assert_close(paid_nats(kl, free_nats=0.0), torch.tensor(2.2))
-    paid = paid_nats(kl, free_nats=0.5)
-    torch.testing.assert_close(paid, torch.tensor(0.5 + 2.0))
-    paid.backward()
-    torch.testing.assert_close(kl.grad, torch.tensor([[0.0, 0.5], [0.0, 0.5]]))
+def test_weights_may_differ_only_where_the_object_bends() -> None:
+    """A step between two parts that turn against each other costs nothing; the same step inside one part does."""
+    batch, _, still = _row(shift=0.2)
+    left = (torch.arange(8) < 4).float()
+    weights = torch.stack((left, 1.0 - left), -1)[None]
+    hinged = still.clone()
+    hinged[0, 4:] = torch.tensor([0.96, 0.28, 0.0, 0.0])
+    assert float(crispness(replace(batch, rotation=hinged), weights)) == 0.0
+    assert float(crispness(batch, weights)) > 0.1
+    assert float(crispness(batch, torch.full((1, 8, 2), 0.5))) == 0.0

@@ -28,8 +28,8 @@ def small_model() -> VariationalAutoencoder:
 
 def gradients(model: VariationalAutoencoder, batch: PairBatch) -> None:
     """Give the network the gradients of the mean loss of a batch."""
-    positions, rotations, kl, _ = run_model(model, batch, sample=False)
-    (reconstruction(batch, positions, rotations).mean() + 1e-3 * kl.sum(-1).mean()).backward()
+    decoded = run_model(model, batch, sample=False)
+    (reconstruction(batch, decoded.positions, decoded.rotations).mean() + 1e-3 * decoded.kl.mean()).backward()
 
 
 def tensors(batch: PairBatch) -> dict[str, Any]:

@@ -3,8 +3,8 @@
     python -m benchmarks.train_ablations --data data/full -o runs/ablations --items 150000
     python main.py evaluate ablations runs/ablations --data data/full --json out/ablations.json
 
-A run that is finished is not trained again, one that was interrupted goes on where it was. ``no_extra`` needs ``--plain``,
-the dataset without the shapes and motions of others.
+A run that is finished is not trained again, one that was interrupted goes on where it was. The KL has its full weight
+after a quarter of a run. ``no_extra`` needs ``--plain``, the dataset without the shapes and motions of others.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def main() -> None:
     given = wanted.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     config, network = RECIPES["small"]
+    warm = max(1, given.items // (4 * config.objects * config.frames))
     for name in given.only or VARIANTS:
         data = given.plain if name == "no_extra" else given.data
         finished = given.out / name / "model.safetensors"
@@ -57,7 +58,7 @@ def main() -> None:
             continue
         training, sizes = VARIANTS[name]
         logging.info("%s", name)
-        changed = replace(config, items=given.items, **training)
+        changed = replace(config, items=given.items, beta_warmup_iterations=warm, **training)
         train([data], given.out / name, config=changed, model_config=replace(network, **sizes), resume=True)
 
 

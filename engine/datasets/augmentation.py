@@ -27,7 +27,7 @@ class Augmentation:
         sideways: share turned to another up axis.
         tumbled: share turned to any direction.
         mirrored: share mirrored.
-        any_rest: take any state as the rest shape, and not the first alone.
+        any_rest: share that take any of their states as the rest shape; the others take the first.
         resampled: draw other samples of the surface each time.
         stretched: share of the objects of the kinds in `STRETCHABLE` that are stretched along three axes.
         stretch: largest factor, and smallest as its inverse, of an axis.
@@ -42,7 +42,7 @@ class Augmentation:
     sideways: float = 0.2
     tumbled: float = 0.2
     mirrored: float = 0.5
-    any_rest: bool = True
+    any_rest: float = 1.0
     resampled: bool = True
     stretched: float = 0.25
     stretch: float = 1.3
@@ -60,7 +60,7 @@ class Augmentation:
             sideways=0.0,
             tumbled=0.0,
             mirrored=0.0,
-            any_rest=False,
+            any_rest=0.0,
             resampled=False,
             stretched=0.0,
             noisy=0.0,
@@ -71,7 +71,7 @@ class Augmentation:
     @classmethod
     def plain(cls) -> Augmentation:
         """Return random states and samples of objects as they were made: how a network is examined."""
-        return replace(cls.none(), any_rest=True, resampled=True)
+        return replace(cls.none(), any_rest=1.0, resampled=True)
 
     @classmethod
     def turns(cls) -> Augmentation:

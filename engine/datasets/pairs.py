@@ -190,8 +190,8 @@ def _drawn_states(
     """Draw the states and the samples of each object."""
     counts = np.array([len(motion.points) for motion in motions])
     states = (rng.random((len(motions), 1 + sampling.frames)) * counts[:, None]).astype(np.int64)
-    if not augmentation.any_rest:
-        states[:, 0] = 0
+    if augmentation.any_rest < 1.0:
+        states[rng.random(len(motions)) >= augmentation.any_rest, 0] = 0
     same = rng.random((len(motions), sampling.frames)) < identity_share
     states[:, 1:] = np.where(same, states[:, :1], states[:, 1:])
     order = _drawn_samples(motions, rng, augmentation, table)

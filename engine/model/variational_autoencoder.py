@@ -156,7 +156,8 @@ class VariationalAutoencoder(nn.Module):
             self.prior_code = Mlp(c.width, c.width, (1 + c.prior_rank) * c.code)
             with torch.no_grad():
                 # Begin with about a deviation of one: far too wide, it took thousands of iterations to shrink.
-                self.prior_code[2].weight *= 0.4
+                for parameter in self.prior_code[2].parameters():
+                    parameter *= 0.4
 
     def encode_shape(
         self,

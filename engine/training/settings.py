@@ -14,7 +14,7 @@ from engine.training.optimizers import OptimizerKind
 # Share of pairs with B = A: the decode at rest has to be the rest shape.
 IDENTITY_SHARE = 0.1
 # How often each kind is drawn. Kinds that are not there leave their share to the others.
-KIND_SHARES = {"articulated": 0.38, "elastic": 0.26, "cloth": 0.15, "imported": 0.11, "continuum": 0.04, "rigid": 0.06}
+KIND_SHARES = {"articulated": 0.38, "elastic": 0.26, "cloth": 0.15, "imported": 0.11, "continuum": 0.04, "rigid": 0.1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ _SMALL = TrainingConfig(
     learning_rate=6.0e-4,
     hold=0.5,
     beta=3.0e-4,
-    augmentation=Augmentation(tumbled=0.1),
+    augmentation=Augmentation(tumbled=0.1, any_rest=0.6),
 )
 
 RECIPES: dict[str, tuple[TrainingConfig, ModelConfig]] = {

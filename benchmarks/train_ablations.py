@@ -35,6 +35,7 @@ VARIANTS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "diagonal_posterior": ({}, {"posterior_rank": 0}),
     "standard_prior": ({}, {"prior_rank": 0}),
     "no_crispness": ({"crispness": 0.0}, {}),
+    "no_rigidity": ({"rigidity": 0.0}, {}),
     "no_extra": ({}, {}),
 }
 

@@ -42,6 +42,7 @@ class PairBatch:
     Attributes:
         points, normals: samples of the rest surfaces.
         component: connected component of each sample.
+        part: true rigid part of each sample, -1 where none.
         seeds: samples at which the tokens start.
         deformed: the samples in the states B.
         rotation: their local rotations from A to B, unit quaternions.
@@ -51,6 +52,7 @@ class PairBatch:
     points: Float[Tensor, "b p 3"]
     normals: Float[Tensor, "b p 3"]
     component: Int[Tensor, "b p"]
+    part: Int[Tensor, "b p"]
     seeds: Int[Tensor, "b t"]
     deformed: Float[Tensor, "bf p 3"]
     rotation: Float[Tensor, "bf p 4"]
@@ -159,6 +161,7 @@ def draw_batch(
         points=points,
         normals=normals,
         component=states.component,
+        part=states.part,
         seeds=farthest_seeds(points, states.component, sampling.seed_count),
         deformed=(deformed - centre) * scale,
         rotation=torch.where(rotation[..., :1] < 0, -rotation, rotation),
@@ -175,6 +178,7 @@ class _States:
     moved: Float[Tensor, "bf n 3"]
     rotation: Float[Tensor, "bf p 4"]
     component: Int[Tensor, "b p"]
+    part: Int[Tensor, "b p"]
 
 
 def _drawn_states(
@@ -210,6 +214,7 @@ def _drawn_states(
         raw.points[:, 1:].float().flatten(0, 1),
         torch.nn.functional.normalize(rotation, dim=-1).flatten(0, 1),
         raw.component % COMPONENT_SLOTS,
+        raw.part,
     )
 
 
@@ -258,6 +263,7 @@ def _stretched(states: _States, rows: Int[Tensor, " r"], stretch: Float[Tensor, 
             moved=states.moved[many] @ repeated,
             rotation=quaternion_from_matrix(polar_rotations(gradient)),
             component=states.component[rows],
+            part=states.part[rows],
         )
     )
     return replace(

@@ -25,13 +25,14 @@ class RawStates:
         points: as `SampledMotion.points`.
         normals: of the rest shape.
         rotations: of the first ``p`` samples.
-        component: of these.
+        component, part: of these.
     """
 
     points: Float16[Tensor, "b s n 3"]
     normals: Int8[Tensor, "b n 3"]
     rotations: Float16[Tensor, "b s p 4"]
     component: Int[Tensor, "b p"]
+    part: Int[Tensor, "b p"]
 
     def to(self, device: torch.device | str) -> RawStates:
         """Return the same on another device."""
@@ -48,6 +49,7 @@ def gathered_states(
             motion.normals[own[0]][samples],
             motion.rotations[own][:, samples[:count]],
             motion.component[samples[:count]].astype(np.int64),
+            motion.part[samples[:count]].astype(np.int64),
         )
         for motion, own, samples in zip(motions, states, order, strict=True)
     ]
@@ -68,8 +70,8 @@ class StateTable:
             return torch.from_numpy(np.concatenate([getattr(m, name)[:, :samples] for m in motions])).to(device)
 
         self._points, self._normals, self._rotations = table("points"), table("normals"), table("rotations")
-        component = np.stack([motion.component[:samples].astype(np.int64) for motion in motions])
-        self._component = torch.from_numpy(component).to(device)
+        labels = [np.stack((motion.component[:samples], motion.part[:samples])).astype(np.int64) for motion in motions]
+        self._labels = torch.from_numpy(np.stack(labels)).to(device)
 
     def gathered(
         self,
@@ -87,5 +89,6 @@ class StateTable:
             self._points[state[..., None], sample[:, None]],
             self._normals[state[:, :1], sample],
             self._rotations[state[..., None], item],
-            self._component[row[:, None], sample[:, :count]],
+            self._labels[row[:, None], 0, sample[:, :count]],
+            self._labels[row[:, None], 1, sample[:, :count]],
         )

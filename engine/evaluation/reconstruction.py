@@ -82,6 +82,7 @@ def state_batch(
         _tensor(points)[None],
         _tensor(frame.turn(motion.normals[rest_state][chosen] / 127.0))[None],
         torch.from_numpy(component)[None],
+        torch.from_numpy(motion.part[chosen].astype(np.int64))[None],
         torch.from_numpy(seeds)[None],
         _tensor(np.stack(deformed)),
         _tensor(np.stack(rotation)),

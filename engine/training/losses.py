@@ -1,13 +1,15 @@
 """What a training minimises.
 
-    loss = recon + beta KL + crispness C,
+    loss = recon + beta KL + crispness C + rigidity S,
     recon = mean over items of (position + 0.1 rotation + 0.05 edge) / (m + 0.05)
 
 ``position`` is the mean squared distance of decoded query points [unit frame], ``rotation`` the mean squared chord
 of their rotations, ``edge`` the mean squared error of vectors between neighbouring points over their squared length
 (it punishes tears and spikes), ``m`` the RMS motion of the item, so that small motions count too. The KL is in nats.
-``C`` is the L1 difference
-of the blending weights of neighbouring points that keep together in all states drawn: a rigid part has one motion.
+``C`` is the L1 difference of the blending weights of neighbouring points that keep together in all states drawn: a
+rigid part has one motion. ``S`` is the squared strain between points of one true rigid part in random states, half of
+them of the standard prior, half of the object's own: posteriors lie so close to the states of the data that nothing
+else tells the decoder what to do between them, and stones moved there like rubber.
 """
 
 from __future__ import annotations
@@ -22,10 +24,12 @@ from torch import Tensor
 from engine.datasets.pairs import PairBatch
 from engine.model.posterior import Posterior
 from engine.model.prior import Prior
-from engine.model.variational_autoencoder import VariationalAutoencoder, blend, rotation_distance
+from engine.model.variational_autoencoder import PreparedDecoder, VariationalAutoencoder, blend, rotation_distance
 
 # Squared chord between the rotations of two points of one rigid part.
 TOGETHER = 1.0e-4
+# Pairs of each point whose distance is watched in random states.
+PARTNERS = 4
 
 
 def mixed_precision(device: torch.device) -> bool:
@@ -43,6 +47,7 @@ class Decoded:
         root: of the posterior's covariance (`Posterior.root`).
         prior: of every object (`engine.model.prior`), fitted to the posteriors beside the loss.
         weights: blending weights of the points.
+        prepared: decoders of the objects.
     """
 
     positions: Float[Tensor, "bf p 3"]
@@ -51,6 +56,7 @@ class Decoded:
     root: Float[Tensor, "bf k k"]
     prior: Prior
     weights: Float[Tensor, "b p t"]
+    prepared: PreparedDecoder
 
     @property
     def kl(self) -> Float[Tensor, " bf"]:
@@ -62,6 +68,14 @@ class Decoded:
         """How far each pair's posterior is from the object's own prior; it has a gradient in the prior alone."""
         count = len(self.posterior.mean) // len(self.prior.mean)
         return self.prior.repeated(count).surprise(self.posterior.mean.detach(), self.root.detach())
+
+    def random_states(self, points: Float[Tensor, "b p 3"]) -> Float[Tensor, "b p 3"]:
+        """Return the points in a random state of each object: by turns of the standard prior and of its own."""
+        drawn = torch.randn_like(self.prior.mean)
+        wide = (self.prior.root.detach() @ drawn[..., None])[..., 0]
+        standard = (torch.arange(len(drawn), device=drawn.device) % 2 == 0)[:, None]
+        z = self.prior.mean.detach() + torch.where(standard, drawn, wide)
+        return blend(self.weights, self.prepared.handles(z), points)[0]
 
 
 def run_model(model: VariationalAutoencoder, batch: PairBatch, *, sample: bool) -> Decoded:
@@ -76,7 +90,7 @@ def run_model(model: VariationalAutoencoder, batch: PairBatch, *, sample: bool) 
     prepared = model.prepare(instance)
     weights = model.blend_weights(instance, batch.points, batch.normals, batch.component)
     prior = model.object_prior(instance, prepared)
-    count = batch.frames
+    own, count = prepared, batch.frames
     # The points were read: what is needed once per state goes on without them.
     unread = {name: getattr(instance, name)[:, :0] for name in ("points", "normals", "component", "features")}
     instance, prepared = replace(instance, **unread).repeated(count), prepared.repeated(count)
@@ -87,7 +101,7 @@ def run_model(model: VariationalAutoencoder, batch: PairBatch, *, sample: bool) 
     root = posterior.root()
     z = posterior.sample(root) if sample else posterior.mean
     positions, rotations = blend(driven, prepared.handles(z), rest)
-    return Decoded(positions, rotations, posterior, root, prior, weights)
+    return Decoded(positions, rotations, posterior, root, prior, weights, own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +173,16 @@ def crispness(
         together = near.usable * (apart < TOGETHER).float()
     gap = (weights[:, :, None] - near.beside(weights)).abs().sum(-1)
     return (gap * together).sum() / together.sum().clamp(min=1.0)
+
+
+def looseness(batch: PairBatch, positions: Float[Tensor, "b p 3"]) -> Float[Tensor, ""]:
+    """Return the mean squared strain between random pairs of points of one true rigid part, in one state an object."""
+    total, count = positions.new_zeros(()), 0.0
+    for _ in range(PARTNERS):
+        # Samples are in random order: a random shift pairs them at random.
+        by = int(torch.randint(1, batch.points.shape[1], ()))
+        together = ((batch.part == batch.part.roll(by, 1)) & (batch.part >= 0)).float()
+        rest, now = ((x - x.roll(by, 1)).square().sum(-1).add(1e-8).sqrt() for x in (batch.points, positions))
+        strain = (now - rest).square() / (rest.square() + 0.02**2)
+        total, count = total + (strain * together).sum(), count + together.sum()
+    return total / torch.as_tensor(count).clamp(min=1.0)

@@ -30,7 +30,7 @@ class TrainingConfig:
         hold: share of the budget at the full rate; then it falls along a cosine.
         lowest: share of the rate that is left at the end.
         beta, beta_warmup_iterations: see `engine.training.train`.
-        crispness: weight of the last term of the loss; see `engine.training.losses`.
+        crispness, rigidity: weights of other terms of the loss; see `engine.training.losses`.
         ema: of the averaged weights, which are what is kept.
         seed: of weights and batches.
         identity: share of pairs with B = A.
@@ -59,6 +59,7 @@ class TrainingConfig:
     beta: float = 1.0e-3
     beta_warmup_iterations: int = 3000
     crispness: float = 0.02
+    rigidity: float = 2.0
     ema: float = 0.999
     seed: int = 0
     identity: float = IDENTITY_SHARE

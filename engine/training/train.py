@@ -32,7 +32,7 @@ from engine.model.variational_autoencoder import ModelConfig
 from engine.training.examination import evaluate as evaluate
 from engine.training.examination import prepare_examination
 from engine.training.learner import Draws, begin
-from engine.training.losses import Neighbours, crispness
+from engine.training.losses import Neighbours, crispness, looseness
 from engine.training.losses import reconstruction as reconstruction
 from engine.training.losses import run_model as run_model
 from engine.training.processes import Processes
@@ -124,6 +124,8 @@ def train(
             grown = config.kl_growth(iteration=learner.iteration, warm=learner.warm)
             loss = recon + grown * config.beta * decoded.kl.mean()
             loss = loss + config.crispness * crispness(batch, decoded.weights, near)
+            if config.rigidity:
+                loss = loss + config.rigidity * looseness(batch, decoded.random_states(batch.points))
             loss = loss + PRIOR_WEIGHT * decoded.surprise.mean()
             learner.optimizers.zero_grad()
             loss.backward()

@@ -7,7 +7,7 @@ from dataclasses import replace
 import torch
 
 from engine.datasets.pairs import PairBatch
-from engine.training.losses import crispness, reconstruction
+from engine.training.losses import crispness, looseness, reconstruction
 
 PLACES = torch.tensor([0.0, 0.1, 0.21, 0.33, 0.46, 0.6, 0.75, 0.91])
 
@@ -19,7 +19,7 @@ def _row(*, shift: float) -> tuple[PairBatch, torch.Tensor, torch.Tensor]:
     still = torch.zeros(1, 8, 4)
     still[..., 0] = 1.0
     component, seeds = torch.zeros(1, 8, dtype=torch.int64), torch.zeros(1, 2, dtype=torch.int64)
-    batch = PairBatch(points, torch.zeros(1, 8, 3), component, seeds, points + shift, still)
+    batch = PairBatch(points, torch.zeros(1, 8, 3), component, component, seeds, points + shift, still)
     return batch, points, still
 
 
@@ -59,3 +59,14 @@ def test_weights_may_differ_only_where_the_object_bends() -> None:
     assert float(crispness(replace(batch, rotation=hinged), weights)) == 0.0
     assert float(crispness(batch, weights)) > 0.1
     assert float(crispness(batch, torch.full((1, 8, 2), 0.5))) == 0.0
+
+
+def test_random_states_may_bend_between_parts_but_not_inside_one() -> None:
+    """Points of one part that come closer cost; a part that moves as a whole does not, nor does what has no parts."""
+    batch, points, _ = _row(shift=0.0)
+    halves = replace(batch, part=(torch.arange(8)[None] >= 4).long())
+    folded = points.clone()
+    folded[0, 4:, 0] = 1.2 - folded[0, 4:, 0]
+    assert float(looseness(halves, folded)) < 1e-10
+    assert float(looseness(batch, folded)) > 0.01
+    assert float(looseness(replace(batch, part=torch.full((1, 8), -1)), folded)) == 0.0

@@ -6,6 +6,7 @@ import csv
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -35,7 +36,7 @@ def _stop_after(monkeypatch: pytest.MonkeyPatch, iterations: int) -> None:
     """Interrupt a training as Ctrl-C does, in the middle of an iteration."""
     done = iter(range(iterations))
 
-    def counted(*given: Tensor, **options: bool) -> Tensor:
+    def counted(*given: Any, **options: Any) -> Tensor:
         if next(done, None) is None:
             raise KeyboardInterrupt
         return training_loss(*given, **options)
@@ -132,7 +133,7 @@ def test_what_is_not_finite_stops_the_run(
     kept = train([data], tmp_path, config=replace(COUNTED, items=16), model_config=TINY)
     before = kept.read_bytes()
 
-    def spoiled(*given: Tensor, **options: bool) -> Tensor:
+    def spoiled(*given: Any, **options: Any) -> Tensor:
         cost = whole(*given, **options)
         # The square root has no finite slope at zero.
         return cost * torch.nan if broken == "loss" else cost + (cost - cost.detach()).abs().sqrt()

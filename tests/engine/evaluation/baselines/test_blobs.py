@@ -62,6 +62,7 @@ def test_a_rigid_pair_is_reproduced_before_any_training(hinge_batch: PairBatch) 
         hinge_batch.points,
         hinge_batch.normals,
         hinge_batch.component,
+        hinge_batch.part,
         hinge_batch.seeds,
         moved,
         hinge_batch.rotation,

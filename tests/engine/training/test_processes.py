@@ -35,7 +35,7 @@ def told(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, li
 def test_averaged_gradients_are_those_of_the_joint_batch(told: tuple[Path, list[dict[str, Any]]]) -> None:
     """Both processes hold the gradient that one would have of both batches together."""
     _, ranks = told
-    joint = {name: torch.cat([rank["batch"][name] for rank in ranks]) for name in ranks[0]["batch"]}
+    joint: dict[str, Any] = {name: torch.cat([rank["batch"][name] for rank in ranks]) for name in ranks[0]["batch"]}
     assert not torch.allclose(ranks[0]["batch"]["points"], ranks[1]["batch"]["points"])
     model = small_model()
     gradients(model, PairBatch(**joint))

@@ -28,6 +28,9 @@ class Augmentation:
         tumbled: share turned to any direction.
         mirrored: share mirrored.
         any_rest: share that take any of their states as the rest shape; the others take the first.
+        partial: share of the pairs, of objects with one joint at most, whose state is replaced by a part of its motion
+            (`engine.datasets.partial_motion`): of the whole, a share between ``least_part`` and 0.6.
+        least_part: see there.
         resampled: draw other samples of the surface each time.
         stretched: share of the objects of the kinds in `STRETCHABLE` that are stretched along three axes.
         stretch: largest factor, and smallest as its inverse, of an axis.
@@ -43,6 +46,8 @@ class Augmentation:
     tumbled: float = 0.2
     mirrored: float = 0.5
     any_rest: float = 1.0
+    partial: float = 0.25
+    least_part: float = 0.02
     resampled: bool = True
     stretched: float = 0.25
     stretch: float = 1.3
@@ -61,6 +66,7 @@ class Augmentation:
             tumbled=0.0,
             mirrored=0.0,
             any_rest=0.0,
+            partial=0.0,
             resampled=False,
             stretched=0.0,
             noisy=0.0,
@@ -112,6 +118,22 @@ def random_stretches(
     factors = np.exp(rng.uniform(-widest, widest, (count, 3)))
     yaw = _turns(2, rng.uniform(0, 2 * np.pi, count))
     return chosen, np.einsum("bij,bj,bkj->bik", yaw, factors, yaw)
+
+
+def random_parts(
+    joints: Int[np.ndarray, " b"], each: int, augmentation: Augmentation, rng: np.random.Generator
+) -> tuple[Bool[np.ndarray, " bf"], Float[np.ndarray, " bf"]]:
+    """Return which of the pairs show a part of a motion alone, and which share of it; small shares as often as large.
+
+    Args:
+        joints: of each object.
+        each: pairs of an object.
+        augmentation: what is varied.
+        rng: draws.
+    """
+    count = len(joints) * each
+    chosen = (rng.random(count) < augmentation.partial) & np.repeat(joints <= 1, each)
+    return chosen, np.exp(rng.uniform(np.log(augmentation.least_part), np.log(0.6), count))
 
 
 def without_a_component(component: Int[np.ndarray, " n"], rng: np.random.Generator) -> Int[np.ndarray, " k"]:

@@ -16,9 +16,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from engine.datasets.augmentation import Augmentation, random_frames, random_stretches, without_a_component
+from engine.datasets.augmentation import (
+    Augmentation,
+    random_frames,
+    random_parts,
+    random_stretches,
+    without_a_component,
+)
 from engine.datasets.batched import canonical_yaws, farthest_seeds, polar_rotations, rigid_fits
 from engine.datasets.object_pool import ObjectPool as ObjectPool
+from engine.datasets.partial_motion import partial_motion
 from engine.datasets.sampling import SampledMotion
 from engine.datasets.state_table import StateTable, gathered_states
 from engine.geometry.dual_quaternion import (
@@ -33,6 +40,9 @@ COMPONENT_SLOTS = 64
 # How far the yaw at which a training shape is read departs from its canonical one [rad]: other samples of the surface
 # find it a little differently.
 CANONICAL_JITTER = 0.05
+
+# Kinds that bend smoothly all over.
+SMOOTH = frozenset({"elastic", "cloth", "continuum"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +153,11 @@ def draw_batch(
     if stretched.any():
         rows = torch.from_numpy(np.flatnonzero(stretched)).to(device)
         states = _stretched(states, rows, _on(device, stretches[stretched]))
+    joints = np.array([_joints(motion) for motion in motions])
+    partial, shares = random_parts(joints, each, augmentation, rng)
+    if partial.any():
+        rows = torch.from_numpy(np.flatnonzero(partial)).to(device)
+        states = _partly_moved(states, rows, _on(device, shares[partial]))
     if sampling.canonical:
         yaw = canonical_yaws(states.whole @ frames.transpose(1, 2), states.normals @ frames.transpose(1, 2))
         frames = _about_up(jitter) @ yaw @ frames
@@ -273,6 +288,25 @@ def _stretched(states: _States, rows: Int[Tensor, " r"], stretch: Float[Tensor, 
         moved=states.moved.index_copy(0, many, part.moved),
         rotation=states.rotation.index_copy(0, many, part.rotation),
     )
+
+
+def _joints(motion: SampledMotion) -> int:
+    """Return how many joints an object has; many, where rigid parts are likely and none is told."""
+    parts = int(motion.part.max()) + 1
+    return parts - 1 if parts else 0 if motion.record.kind in SMOOTH else 99
+
+
+def _partly_moved(states: _States, rows: Int[Tensor, " r"], share: Float[Tensor, " r"]) -> _States:
+    """Let some pairs show a part of their motion, aligned anew by the samples that are the item's."""
+    each, p = len(states.moved) // len(states.whole), states.rotation.shape[1]
+    rest = states.whole[rows // each, :p]
+    moved, rotation = partial_motion(rest, states.moved[rows, :p], states.rotation[rows], share)
+    fit, shift = rigid_fits(moved, rest)
+    moved = moved @ fit.transpose(1, 2) + shift[:, None]
+    rotation = quaternion_multiply(quaternion_from_matrix(fit)[:, None], rotation)
+    whole = states.moved.clone()
+    whole[rows, :p] = moved
+    return replace(states, moved=whole, rotation=states.rotation.index_copy(0, rows, rotation))
 
 
 def _about_up(angles: Float[Tensor, " b"]) -> Float[Tensor, "b 3 3"]:

@@ -59,7 +59,7 @@ class TrainingConfig:
     beta: float = 1.0e-3
     beta_warmup_iterations: int = 3000
     crispness: float = 0.02
-    rigidity: float = 2.0
+    rigidity: float = 0.7
     ema: float = 0.999
     seed: int = 0
     identity: float = IDENTITY_SHARE

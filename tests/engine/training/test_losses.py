@@ -30,9 +30,9 @@ def test_a_perfect_decode_costs_nothing() -> None:
 
 
 def test_a_shift_costs_its_square_over_the_motion() -> None:
-    """All points shifted alike leave the edges right: the position's error over the RMS motion is all there is."""
+    """All points shifted alike leave the edges right: the position's error over the motion is all there is."""
     batch, points, still = _row(shift=0.2)
-    expected = 3 * 0.2**2 / ((3 * 0.2**2) ** 0.5 + 0.05)
+    expected = 0.16 * 3 * 0.2**2 / (3 * 0.2**2 + 0.03**2)
     torch.testing.assert_close(reconstruction(batch, points, still), torch.tensor([expected]), atol=1e-6, rtol=0)
 
 
@@ -45,7 +45,7 @@ def test_one_point_out_of_line_tears_its_edges() -> None:
     # The first point's nearest three are the next three, and it is among the nearest three of the next two.
     squares = PLACES[[1, 2, 3, 1, 2]].square()
     edge = float((0.01**2 / (squares + 0.02**2)).sum()) / 24
-    expected = (0.01**2 / 8 + 0.05 * edge) / 0.05
+    expected = 0.16 * (0.01**2 / 8 + 0.05 * edge) / 0.03**2
     torch.testing.assert_close(reconstruction(batch, positions, still), torch.tensor([expected]), atol=1e-6, rtol=0)
 
 

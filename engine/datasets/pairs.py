@@ -254,10 +254,18 @@ def _drawn_samples(
 
 def _aligned(states: _States) -> _States:
     """Carry each state B to its rest shape by the rigid fit."""
-    fit, shift = rigid_fits(states.moved, states.whole.repeat_interleave(len(states.moved) // len(states.whole), 0))
-    moved = states.moved @ fit.transpose(1, 2) + shift[:, None]
-    rotation = quaternion_multiply(quaternion_from_matrix(fit)[:, None], states.rotation)
+    rest = states.whole.repeat_interleave(len(states.moved) // len(states.whole), 0)
+    moved, rotation = _fitted(states.moved, states.rotation, rest)
     return replace(states, moved=moved, rotation=rotation)
+
+
+def _fitted(
+    moved: Float[Tensor, "r n 3"], rotation: Float[Tensor, "r p 4"], rest: Float[Tensor, "r n 3"]
+) -> tuple[Float[Tensor, "r n 3"], Float[Tensor, "r p 4"]]:
+    """Return moved samples and their rotations, carried to rest by the rigid fit."""
+    fit, shift = rigid_fits(moved, rest)
+    turned = quaternion_multiply(quaternion_from_matrix(fit)[:, None], rotation)
+    return moved @ fit.transpose(1, 2) + shift[:, None], turned
 
 
 def _stretched(states: _States, rows: Int[Tensor, " r"], stretch: Float[Tensor, "r 3 3"]) -> _States:
@@ -300,10 +308,7 @@ def _partly_moved(states: _States, rows: Int[Tensor, " r"], share: Float[Tensor,
     """Let some pairs show a part of their motion, aligned anew by the samples that are the item's."""
     each, p = len(states.moved) // len(states.whole), states.rotation.shape[1]
     rest = states.whole[rows // each, :p]
-    moved, rotation = partial_motion(rest, states.moved[rows, :p], states.rotation[rows], share)
-    fit, shift = rigid_fits(moved, rest)
-    moved = moved @ fit.transpose(1, 2) + shift[:, None]
-    rotation = quaternion_multiply(quaternion_from_matrix(fit)[:, None], rotation)
+    moved, rotation = _fitted(*partial_motion(rest, states.moved[rows, :p], states.rotation[rows], share), rest)
     whole = states.moved.clone()
     whole[rows, :p] = moved
     return replace(states, moved=whole, rotation=states.rotation.index_copy(0, rows, rotation))

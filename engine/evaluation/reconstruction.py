@@ -32,10 +32,10 @@ def reconstruct(
         anchoring; shares of size.
     """
     config = checkpoint.model.config
-    batch, part = state_batch(motion, rest_state, [*states, rest_state], np.random.default_rng(seed), config)
+    batch = state_batch(motion, rest_state, [*states, rest_state], np.random.default_rng(seed), config)
     found = run_model(checkpoint.model, batch, sample=False)
     decoded, true = found.positions.double().numpy(), batch.deformed.double().numpy()
-    rest = batch.points[0].double().numpy()
+    rest, part = batch.points[0].double().numpy(), batch.part[0].numpy()
     size = float(np.linalg.norm(np.ptp(rest, axis=0)))
     figures = ObjectFigures(motion.record.key, motion.record.family)
     error = mean_square(decoded[:-1], true[:-1])
@@ -52,8 +52,8 @@ def reconstruct(
 
 def state_batch(
     motion: SampledMotion, rest_state: int, states: list[int], rng: np.random.Generator, config: ModelConfig
-) -> tuple[PairBatch, Int[np.ndarray, " p"]]:
-    """Return one rest shape with the given states as the network reads it, and the true part of each sample.
+) -> PairBatch:
+    """Return one rest shape with the given states as the network reads it.
 
     The states are fitted to the rest shape by one rigid motion each, as in training; nothing is turned or noisy.
     """
@@ -78,7 +78,7 @@ def state_batch(
     points = frame.enter(whole[chosen])
     component = motion.component[chosen].astype(np.int64) % COMPONENT_SLOTS
     seeds = farthest_points(points, component, config.handles)
-    batch = PairBatch(
+    return PairBatch(
         _tensor(points)[None],
         _tensor(frame.turn(motion.normals[rest_state][chosen] / 127.0))[None],
         torch.from_numpy(component)[None],
@@ -87,7 +87,6 @@ def state_batch(
         _tensor(np.stack(deformed)),
         _tensor(np.stack(rotation)),
     )
-    return batch, motion.part[chosen].astype(np.int64)
 
 
 def _rotations(motion: SampledMotion, state: int, chosen: Int[np.ndarray, " p"]) -> Rotation:

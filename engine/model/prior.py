@@ -34,8 +34,12 @@ class Prior:
         unit = torch.eye(mean.shape[-1], dtype=mean.dtype, device=mean.device)
         return cls(mean, unit.expand(len(mean), -1, -1))
 
+    def at(self, deviations: Float[Tensor, "b k"]) -> Float[Tensor, "b k"]:
+        """Return the latents so many deviations from the mean: of standard normal numbers, a sample of the prior."""
+        return self.mean + (self.root @ deviations[..., None])[..., 0]
+
     def standardised(self, z: Float[Tensor, "b k"]) -> Float[Tensor, "b k"]:
-        """Return latents in deviations from the mean: of a sample of the prior, standard normal numbers."""
+        """Return latents in deviations from the mean: what `at` was given."""
         return torch.linalg.solve_triangular(self.root, (z - self.mean)[..., None], upper=False)[..., 0]
 
     def repeated(self, count: int) -> Prior:

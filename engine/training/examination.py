@@ -13,7 +13,7 @@ from torch import Tensor
 from engine.datasets.pairs import PairBatch, Sampling, draw_batch
 from engine.datasets.sampling import SampledMotion
 from engine.model.variational_autoencoder import VariationalAutoencoder, blend
-from engine.training.losses import run_model
+from engine.training.losses import Decoded, run_model
 
 # Pairs are always the same, whatever the seed of the training.
 SEED = 7
@@ -51,7 +51,7 @@ def evaluate(model: VariationalAutoencoder, batches: list[PairBatch], kinds: lis
         target = batch.deformed
         error = (decoded.positions - target).square().sum(-1).mean(1)
         motion = (batch.points.repeat_interleave(batch.frames, 0) - target).square().sum(-1).mean(1)
-        sampled = prior_motion(model, batch, noise).repeat_interleave(batch.frames)
+        sampled = prior_motion(decoded, batch, noise).repeat_interleave(batch.frames)
         rows = torch.stack((error, motion, sampled), 1).tolist()
         for i, row in enumerate(rows):
             squared.setdefault(names[i // batch.frames], []).append(tuple(row))
@@ -69,19 +69,15 @@ def evaluate(model: VariationalAutoencoder, batches: list[PairBatch], kinds: lis
     return result
 
 
-def prior_motion(model: VariationalAutoencoder, batch: PairBatch, noise: torch.Generator) -> Float[Tensor, " b"]:
+def prior_motion(decoded: Decoded, batch: PairBatch, noise: torch.Generator) -> Float[Tensor, " b"]:
     """Return the mean squared motion between two random states of the prior, per object [unit frame squared].
 
     Over the motion of the data it should be near one; for rigid bodies, zero.
     """
-    instance = model.encode_shape(batch.points, batch.normals, batch.component, batch.seeds)
-    prepared = model.prepare(instance)
-    weights = model.blend_weights(instance, batch.points, batch.normals, batch.component)
-    prior = model.object_prior(instance, prepared)
     states: list[Tensor] = []
     for _ in range(2):
         # Drawn on the processor: the same on every device.
-        deviations = torch.randn(instance.mu.shape, generator=noise).to(instance.mu)
-        z = prior.mean + (prior.root @ deviations[..., None])[..., 0]
-        states.append(blend(weights, prepared.handles(z), batch.points)[0])
+        deviations = torch.randn(decoded.prior.mean.shape, generator=noise).to(decoded.prior.mean)
+        handles = decoded.prepared.handles(decoded.prior.at(deviations))
+        states.append(blend(decoded.weights, handles, batch.points)[0])
     return (states[0] - states[1]).square().sum(-1).mean(1)

@@ -76,9 +76,9 @@ class Decoded:
     def random_states(self, points: Float[Tensor, "b p 3"]) -> Float[Tensor, "b p 3"]:
         """Return the points in a random state of each object: by turns of the standard prior and of its own."""
         drawn = torch.randn_like(self.prior.mean)
-        wide = (self.prior.root.detach() @ drawn[..., None])[..., 0]
         standard = (torch.arange(len(drawn), device=drawn.device) % 2 == 0)[:, None]
-        z = self.prior.mean.detach() + torch.where(standard, drawn, wide)
+        # The prior is not moved by what its samples decode to.
+        z = torch.where(standard, self.prior.mean + drawn, self.prior.at(drawn)).detach()
         return blend(self.weights, self.prepared.handles(z), points)[0]
 
 
@@ -181,7 +181,7 @@ def crispness(
 
 def looseness(batch: PairBatch, positions: Float[Tensor, "b p 3"]) -> Float[Tensor, ""]:
     """Return the mean squared strain between random pairs of points of one true rigid part, in one state an object."""
-    total, count = positions.new_zeros(()), 0.0
+    total, count = positions.new_zeros(()), positions.new_zeros(())
     for _ in range(PARTNERS):
         # Samples are in random order: a random shift pairs them at random.
         by = int(torch.randint(1, batch.points.shape[1], ()))
@@ -189,4 +189,4 @@ def looseness(batch: PairBatch, positions: Float[Tensor, "b p 3"]) -> Float[Tens
         rest, now = ((x - x.roll(by, 1)).square().sum(-1).add(1e-8).sqrt() for x in (batch.points, positions))
         strain = (now - rest).square() / (rest.square() + 0.02**2)
         total, count = total + (strain * together).sum(), count + together.sum()
-    return total / torch.as_tensor(count).clamp(min=1.0)
+    return total / count.clamp(min=1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,34 @@ def test_each_part_moves_by_its_own_rotation() -> None:
             turned = quaternion_rotate(batch.rotation[row][own], offset)
             moved = batch.deformed[row][own] - batch.deformed[row][own][:1]
             torch.testing.assert_close(turned, moved, atol=6e-3, rtol=0)
+
+
+def test_a_part_of_a_motion_is_smaller_and_keeps_rigid_parts_rigid() -> None:
+    """With a share of every motion, hinge pairs move less than whole ones, and parts turn as their rotations say."""
+    hinge = sample_states(hinge_motion(tumbling=True), np.random.default_rng(0), key="a", name="a", split="train")
+    whole, part = (
+        draw_batch(
+            [hinge] * 4,
+            np.random.default_rng(2),
+            SAMPLING,
+            augmentation=replace(Augmentation.plain(), partial=share, least_part=0.3),
+        )
+        for share in (0.0, 1.0)
+    )
+    far, near = (
+        (b.deformed - b.points.repeat_interleave(b.frames, 0)).square().sum(-1).mean(1).sqrt() for b in (whole, part)
+    )
+    moving = far > 0.02
+    assert bool(moving.any())
+    assert bool((near[moving] < 0.7 * far[moving]).all())
+    assert bool((near[moving] > 0.2 * far[moving]).all())
+    for row in range(len(part.deformed)):
+        rest, label = part.points[row // part.frames], part.part[row // part.frames]
+        for name in (0, 1):
+            own = label == name
+            offset = rest[own] - rest[own][:1]
+            moved = part.deformed[row][own] - part.deformed[row][own][:1]
+            torch.testing.assert_close(quaternion_rotate(part.rotation[row][own], offset), moved, atol=6e-3, rtol=0)
 
 
 def test_the_same_seed_gives_the_same_batch() -> None:

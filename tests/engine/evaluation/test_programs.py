@@ -139,10 +139,11 @@ def test_a_method_that_knows_the_truth_makes_no_error_but_rounding(hinge: Sample
 
 def test_the_posterior_reads_states_without_their_rigid_motion(hinge: SampledMotion) -> None:
     """A rigid body's states are its rest shape, turned by nothing; a hinge's rotations carry its parts."""
-    still, _ = state_batch(sampled("box", key="box"), 0, [1, 3], np.random.default_rng(0), TINY)
+    still = state_batch(sampled("box", key="box"), 0, [1, 3], np.random.default_rng(0), TINY)
     assert float((still.deformed - still.points).abs().max()) < 4 * ROUNDING
     assert float(still.rotation[..., 0].min()) > 1 - 1e-4
-    batch, part = state_batch(hinge, 0, [3], np.random.default_rng(0), TINY)
+    batch = state_batch(hinge, 0, [3], np.random.default_rng(0), TINY)
+    part = batch.part[0].numpy()
     for label in (0, 1):
         mine = np.flatnonzero(part == label)
         turn = Rotation.from_quat(batch.rotation[0, mine[0]].double().numpy(), scalar_first=True)
@@ -153,7 +154,7 @@ def test_the_posterior_reads_states_without_their_rigid_motion(hinge: SampledMot
 def test_reconstruction_counts_motion_alone(hinge: SampledMotion, untrained: Checkpoint) -> None:
     """The reference of the error is the motion left by the best rigid fit, and all figures are numbers."""
     found = reconstruct(untrained, hinge, 0, [2, 4])
-    batch, _ = state_batch(hinge, 0, [2, 4], np.random.default_rng(0), TINY)
+    batch = state_batch(hinge, 0, [2, 4], np.random.default_rng(0), TINY)
     motion = float((batch.deformed - batch.points).square().sum(-1).mean())
     assert found.ratios["error"][1] == pytest.approx(motion, rel=1e-5)
     assert all(np.isfinite(value) for value in found.means.values())
@@ -161,9 +162,9 @@ def test_reconstruction_counts_motion_alone(hinge: SampledMotion, untrained: Che
 
 def test_a_canonical_network_reads_a_turned_frame(hinge: SampledMotion) -> None:
     """At canonical yaw distances are those of the unit frame, up to one scale."""
-    plain, _ = state_batch(hinge, 0, [3], np.random.default_rng(0), TINY)
+    plain = state_batch(hinge, 0, [3], np.random.default_rng(0), TINY)
     config = ModelConfig(width=32, heads=2, handles=6, latent=8, canonical=True)
-    turned, _ = state_batch(hinge, 0, [3], np.random.default_rng(0), config)
+    turned = state_batch(hinge, 0, [3], np.random.default_rng(0), config)
     ratio = (turned.deformed - turned.points).norm(dim=-1) / (plain.deformed - plain.points).norm(dim=-1)
     assert float(ratio.max() / ratio.min()) == pytest.approx(1.0, abs=1e-3)
 

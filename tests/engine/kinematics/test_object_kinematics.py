@@ -121,8 +121,9 @@ def test_same_seed_same_object(bean: RestShape, checkpoint: Checkpoint) -> None:
         ModelConfig(width=32, heads=2, handles=6, latent=8, motion=MotionKind.AFFINE),
         ModelConfig(width=32, heads=2, handles=6, latent=8, canonical=True, trunk_blocks=2, refinements=1),
         ModelConfig(width=32, heads=2, handles=6, latent=8, canonical=True, motion=MotionKind.AFFINE),
+        ModelConfig(width=32, heads=2, handles=6, latent=8, posterior_rank=3, prior_rank=8),
     ],
-    ids=["queries", "affine", "canonical", "canonical affine"],
+    ids=["queries", "affine", "canonical", "canonical affine", "own prior"],
 )
 def test_every_network_keeps_rest_and_tells_its_tangents(laptop: RestShape, config: ModelConfig) -> None:
     """Whatever the decoder, rest is exact and tangents agree with central differences in float64 to 1e-5."""

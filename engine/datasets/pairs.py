@@ -74,6 +74,17 @@ class PairBatch:
         return len(self.deformed) // len(self.points)
 
     @property
+    def motion(self) -> Float[Tensor, " bf"]:
+        """Mean squared motion of each pair [unit frame squared]."""
+        rest = self.points.repeat_interleave(self.frames, 0)
+        return (self.deformed - rest).square().sum(-1).mean(1)
+
+    @property
+    def usual_motion(self) -> Float[Tensor, " bf"]:
+        """Mean squared motion of all pairs of the same object [unit frame squared]."""
+        return self.motion.view(-1, self.frames).mean(1).repeat_interleave(self.frames)
+
+    @property
     def seen_points(self) -> Float[Tensor, "b p 3"]:
         """Samples of the rest surfaces as the encoders are shown them."""
         return self.points if self.noise is None else self.points + self.noise.points

@@ -39,7 +39,11 @@ class PreparedHandles:
 
     def handles(self, z: Float[Tensor, "b k"]) -> Float[Tensor, "b t m"]:
         """Return the motion of each handle, unit frame: a unit dual quaternion, or an affine map (`MotionKind`)."""
-        return motion_about(self.out(self.trunk.hidden(z)), self.pivots, self.kind)
+        return motion_about(self.numbers(z), self.pivots, self.kind)
+
+    def numbers(self, z: Float[Tensor, "b k"]) -> Float[Tensor, "b t n"]:
+        """Return the free numbers of each handle (`MotionKind.numbers`)."""
+        return self.out(self.trunk.hidden(z))
 
 
 class HandleDecoder(LatentTrunk):

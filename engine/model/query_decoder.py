@@ -49,8 +49,11 @@ class PreparedQueries:
 
     def handles(self, z: Float[Tensor, "b k"]) -> Float[Tensor, "b q m"]:
         """Return the motion of each query, unit frame: a unit dual quaternion, or an affine map (`MotionKind`)."""
-        raw = self.decoder.read(self.asked, self.trunk.hidden(z))
-        return motion_about(raw, self.places, self.decoder.kind)
+        return motion_about(self.numbers(z), self.places, self.decoder.kind)
+
+    def numbers(self, z: Float[Tensor, "b k"]) -> Float[Tensor, "b q n"]:
+        """Return the free numbers of each query (`MotionKind.numbers`)."""
+        return self.decoder.read(self.asked, self.trunk.hidden(z))
 
 
 class QueryDecoder(LatentTrunk):

@@ -16,6 +16,7 @@ else tells the decoder what to do between them, and stones moved there like rubb
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -30,6 +31,10 @@ from engine.model.variational_autoencoder import PreparedDecoder, VariationalAut
 
 # Motion below which the error counts less [unit frame].
 LEAST_MOTION = 0.03
+# Squared motion, over that of the object's other pairs, below which a pair is at rest.
+STILL = 1.0e-4
+# Least share of the way from rest to a state at which the decoder is looked at.
+NEAREST = 0.05
 # Squared chord between the rotations of two points of one rigid part.
 TOGETHER = 1.0e-4
 # Pairs of each point whose distance is watched in random states.
@@ -50,6 +55,8 @@ class Decoded:
         posterior: of every pair.
         root: of the posterior's covariance (`Posterior.root`).
         prior: of every object (`engine.model.prior`), fitted to the posteriors beside the loss.
+        rest: latent of each object's rest shape.
+        moves: zero for a pair at rest, of an object that moves.
         weights: blending weights of the points.
         prepared: decoders of the objects.
     """
@@ -59,19 +66,28 @@ class Decoded:
     posterior: Posterior
     root: Float[Tensor, "bf k k"]
     prior: Prior
+    rest: Float[Tensor, "b k"]
+    moves: Float[Tensor, " bf"]
     weights: Float[Tensor, "b p t"]
     prepared: PreparedDecoder
 
     @property
     def kl(self) -> Float[Tensor, " bf"]:
         """Divergence of each pair's posterior from the prior [nats]."""
-        return self.posterior.kl(self.root)
+        return self.posterior.kl(self.root) * self.moves
 
     @property
     def surprise(self) -> Float[Tensor, " bf"]:
         """How far each pair's posterior is from the object's own prior; it has a gradient in the prior alone."""
         count = len(self.posterior.mean) // len(self.prior.mean)
         return self.prior.repeated(count).surprise(self.posterior.mean.detach(), self.root.detach())
+
+    @property
+    def unevenness(self) -> Float[Tensor, ""]:
+        """How unevenly the decoder goes from rest to the states of the batch (`unevenness`)."""
+        count = len(self.posterior.mean) // len(self.rest)
+        rest = self.rest.repeat_interleave(count, 0)
+        return unevenness(self.prepared.repeated(count).numbers, rest, self.posterior.mean)
 
     def random_states(self, points: Float[Tensor, "b p 3"]) -> Float[Tensor, "b p 3"]:
         """Return the points in a random state of each object: by turns of the standard prior and of its own."""
@@ -94,6 +110,10 @@ def run_model(model: VariationalAutoencoder, batch: PairBatch, *, sample: bool) 
     prepared = model.prepare(instance)
     weights = model.blend_weights(instance, batch.points, batch.normals, batch.component)
     prior = model.object_prior(instance, prepared)
+    unturned = torch.zeros_like(batch.points[..., :1]).expand(-1, -1, 4).clone()
+    unturned[..., 0] = 1.0
+    with mixed():
+        still = model.encode_motion(instance, prepared, weights, batch.points, batch.points, unturned)
     own, count = prepared, batch.frames
     # The points were read: what is needed once per state goes on without them.
     unread = {name: getattr(instance, name)[:, :0] for name in ("points", "normals", "component", "features")}
@@ -103,9 +123,10 @@ def run_model(model: VariationalAutoencoder, batch: PairBatch, *, sample: bool) 
         seen = rest, batch.seen_deformed, batch.rotation
         posterior = model.encode_motion(instance, prepared, driven, *seen)
     root = posterior.root()
-    z = posterior.sample(root) if sample else posterior.mean
+    moves = (batch.motion > STILL * batch.usual_motion).to(rest.dtype)
+    z = posterior.sample(root * moves[:, None, None]) if sample else posterior.mean
     positions, rotations = blend(driven, prepared.handles(z), rest)
-    return Decoded(positions, rotations, posterior, root, prior, weights, own)
+    return Decoded(positions, rotations, posterior, root, prior, still.mean, moves, weights, own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +180,7 @@ def reconstruction(
     edge = ((apart * stiffness).clamp(max=4.0) * usable).sum((1, 2)) / usable.sum((1, 2)).clamp(min=1.0)
     position = error.square().sum(-1).mean(1)
     rotation = rotation_distance(rotations, batch.rotation).mean(1)
-    motion = (batch.deformed - batch.points.repeat_interleave(f, 0)).square().sum(-1).mean(1)
-    return 0.16 * (position + 0.1 * rotation + 0.05 * edge) / (motion + LEAST_MOTION**2)
+    return 0.16 * (position + 0.1 * rotation + 0.05 * edge) / (batch.usual_motion + LEAST_MOTION**2)
 
 
 def crispness(
@@ -177,6 +197,26 @@ def crispness(
         together = near.usable * (apart < TOGETHER).float()
     gap = (weights[:, :, None] - near.beside(weights)).abs().sum(-1)
     return (gap * together).sum() / together.sum().clamp(min=1.0)
+
+
+def unevenness(
+    numbers: Callable[[Tensor], Tensor], rest: Float[Tensor, "n k"], moved: Float[Tensor, "n k"]
+) -> Float[Tensor, ""]:
+    """Return how unevenly motions go from rest to a state along the straight line between their latents.
+
+    At a random share of the way they should have gone that share. What is left is squared and divided by the squared
+    share: near rest, it is the slope that counts.
+
+    Args:
+        numbers: from latents to the free numbers of all handles, shape (n, t, m).
+        rest: latents of the rest shapes.
+        moved: of the states.
+    """
+    share = NEAREST + (1.0 - NEAREST) * torch.rand(len(rest), 1, device=rest.device)
+    start = numbers(rest)
+    whole, part = (numbers(z) - start for z in (moved, rest + share * (moved - rest)))
+    uneven = (part / share[..., None] - whole).square().mean((1, 2))
+    return (uneven / (whole.square().mean((1, 2)) + LEAST_MOTION**2)).mean()
 
 
 def looseness(batch: PairBatch, positions: Float[Tensor, "b p 3"]) -> Float[Tensor, ""]:

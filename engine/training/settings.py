@@ -30,7 +30,7 @@ class TrainingConfig:
         hold: share of the budget at the full rate; then it falls along a cosine.
         lowest: share of the rate that is left at the end.
         beta, beta_warmup_iterations: see `engine.training.train`.
-        crispness, rigidity: weights of other terms of the loss; see `engine.training.losses`.
+        crispness, rigidity, evenness: weights of other terms of the loss; see `engine.training.losses`.
         ema: of the averaged weights, which are what is kept.
         seed: of weights and batches.
         identity: share of pairs with B = A.
@@ -60,6 +60,7 @@ class TrainingConfig:
     beta_warmup_iterations: int = 3000
     crispness: float = 0.02
     rigidity: float = 0.7
+    evenness: float = 0.05
     ema: float = 0.999
     seed: int = 0
     identity: float = IDENTITY_SHARE

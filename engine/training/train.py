@@ -126,6 +126,8 @@ def train(
             loss = loss + config.crispness * crispness(batch, decoded.weights, near)
             if config.rigidity:
                 loss = loss + config.rigidity * looseness(batch, decoded.random_states(batch.points))
+            if config.evenness:
+                loss = loss + config.evenness * decoded.unevenness
             loss = loss + PRIOR_WEIGHT * decoded.surprise.mean()
             learner.optimizers.zero_grad()
             loss.backward()

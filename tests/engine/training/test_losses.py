@@ -7,7 +7,8 @@ from dataclasses import replace
 import torch
 
 from engine.datasets.pairs import PairBatch
-from engine.training.losses import crispness, looseness, reconstruction
+from engine.model.variational_autoencoder import ModelConfig, VariationalAutoencoder
+from engine.training.losses import crispness, looseness, reconstruction, run_model, unevenness
 
 PLACES = torch.tensor([0.0, 0.1, 0.21, 0.33, 0.46, 0.6, 0.75, 0.91])
 
@@ -70,3 +71,41 @@ def test_random_states_may_bend_between_parts_but_not_inside_one() -> None:
     assert float(looseness(halves, folded)) < 1e-10
     assert float(looseness(batch, folded)) > 0.01
     assert float(looseness(replace(batch, part=torch.full((1, 8), -1)), folded)) == 0.0
+
+
+def test_every_state_of_an_object_counts_by_the_same_measure() -> None:
+    """The same error costs the same near rest and far away: over the mean squared motion of all the object's pairs."""
+    batch, points, still = _row(shift=0.2)
+    both = replace(batch, deformed=torch.cat((points, batch.deformed)), rotation=still.repeat(2, 1, 1))
+    missed = both.deformed + 0.01
+    expected = 0.16 * 3 * 0.01**2 / (0.5 * 3 * 0.2**2 + 0.03**2)
+    loss = reconstruction(both, missed, both.rotation)
+    torch.testing.assert_close(loss, torch.full((2,), expected), atol=1e-6, rtol=0)
+
+
+def test_a_pair_at_rest_has_neither_noise_nor_divergence() -> None:
+    """Otherwise it is cheapest to decode at rest all that is near, and the object does not answer a light touch."""
+    torch.manual_seed(0)
+    sizes = ModelConfig(width=32, heads=2, octaves=2, decoder_width=32, handles=2, latent=4, code=4)
+    model = VariationalAutoencoder(sizes)
+    batch, points, still = _row(shift=0.0)
+    bent = points.clone()
+    bent[0, 4:, 1] += 0.2
+    pairs = replace(batch, deformed=torch.cat((points, bent)), rotation=still.repeat(2, 1, 1))
+    first, second = (run_model(model, pairs, sample=True) for _ in range(2))
+    assert first.moves.tolist() == [0.0, 1.0]
+    assert torch.equal(first.positions[0], second.positions[0])
+    assert not torch.equal(first.positions[1], second.positions[1])
+    assert [nats > 0.0 for nats in first.kl.tolist()] == [False, True]
+
+
+def test_motion_has_to_begin_at_rest_as_it_goes_on() -> None:
+    """Motions in proportion to the way gone cost nothing; those that begin as its cube cost nearly all there is."""
+
+    def cost(power: int) -> float:
+        far = torch.linspace(1.0, 2.0, 400)[:, None]
+        return float(unevenness(lambda z: z[:, None] ** power, torch.zeros_like(far), far))
+
+    assert cost(1) < 1e-6
+    # Mean of (1 - s^2)^2 over s from 0 to 1.
+    assert 0.45 < cost(3) < 0.58

@@ -1,17 +1,19 @@
 """What a training minimises.
 
-    loss = recon + beta KL + crispness C + rigidity S,
-    recon = mean over items of 0.16 (position + 0.1 rotation + 0.05 edge) / (m^2 + 0.03^2)
+    loss = recon + beta KL + crispness C + rigidity S + evenness E,
+    recon = mean over items of 0.16 (position + 0.1 rotation + 0.05 edge) / (M^2 + 0.03^2)
 
 ``position`` is the mean squared distance of decoded query points [unit frame], ``rotation`` the mean squared chord
 of their rotations, ``edge`` the mean squared error of vectors between neighbouring points over their squared length
-(it punishes tears and spikes), ``m`` the RMS motion of the item: what counts is the error over the
-motion, down to motions of a few hundredths. (Over ``m + 0.05``, a motion of a hundredth cost next to nothing, and near
-rest the decoder moved a tenth as far as elsewhere.) The KL is in nats.
+(it punishes tears and spikes), ``M`` the RMS motion of all the object's items: every state of an object is measured by
+the same measure, since an error over each item's own motion is smallest if next to nothing moves for a wide way about
+rest. For the same reason an item at rest is decoded without noise, and costs no divergence. The KL is in nats.
+
 ``C`` is the L1 difference of the blending weights of neighbouring points that keep together in all states drawn: a
-rigid part has one motion. ``S`` is the squared strain between points of one true rigid part in random states, half of
-them of the standard prior, half of the object's own: posteriors lie so close to the states of the data that nothing
-else tells the decoder what to do between them, and stones moved there like rubber.
+rigid part has one motion. Posteriors lie so close to the states of the data that nothing so far tells the decoder what
+to do between them. ``E`` asks for a motion from rest to each state that is in proportion to the way gone. ``S`` is the
+squared strain between points of one true rigid part in random states, half of them of the standard prior, half of the
+object's own: stones moved there like rubber.
 """
 
 from __future__ import annotations
@@ -89,13 +91,14 @@ class Decoded:
         rest = self.rest.repeat_interleave(count, 0)
         return unevenness(self.prepared.repeated(count).numbers, rest, self.posterior.mean)
 
-    def random_states(self, points: Float[Tensor, "b p 3"]) -> Float[Tensor, "b p 3"]:
-        """Return the points in a random state of each object: by turns of the standard prior and of its own."""
-        drawn = torch.randn_like(self.prior.mean)
-        standard = (torch.arange(len(drawn), device=drawn.device) % 2 == 0)[:, None]
+    def random_states(self, points: Float[Tensor, "b p 3"]) -> Float[Tensor, "2*b p 3"]:
+        """Return the points in two random states of each object: one of its own prior, one of the standard prior."""
+        mean = self.prior.mean
+        own, standard = self.prior.at(torch.randn_like(mean)), mean + torch.randn_like(mean)
         # The prior is not moved by what its samples decode to.
-        z = torch.where(standard, self.prior.mean + drawn, self.prior.at(drawn)).detach()
-        return blend(self.weights, self.prepared.handles(z), points)[0]
+        z = torch.stack((own, standard), 1).flatten(0, 1).detach()
+        weights, points = (x.repeat_interleave(2, 0) for x in (self.weights, points))
+        return blend(weights, self.prepared.repeated(2).handles(z), points)[0]
 
 
 def run_model(model: VariationalAutoencoder, batch: PairBatch, *, sample: bool) -> Decoded:
@@ -219,14 +222,16 @@ def unevenness(
     return (uneven / (whole.square().mean((1, 2)) + LEAST_MOTION**2)).mean()
 
 
-def looseness(batch: PairBatch, positions: Float[Tensor, "b p 3"]) -> Float[Tensor, ""]:
-    """Return the mean squared strain between random pairs of points of one true rigid part, in one state an object."""
+def looseness(batch: PairBatch, positions: Float[Tensor, "bs p 3"]) -> Float[Tensor, ""]:
+    """Return the mean squared strain between random pairs of points of one true rigid part, in states of them."""
+    each = len(positions) // len(batch.points)
+    points, part = (x.repeat_interleave(each, 0) for x in (batch.points, batch.part))
     total, count = positions.new_zeros(()), positions.new_zeros(())
     for _ in range(PARTNERS):
         # Samples are in random order: a random shift pairs them at random.
-        by = int(torch.randint(1, batch.points.shape[1], ()))
-        together = ((batch.part == batch.part.roll(by, 1)) & (batch.part >= 0)).float()
-        rest, now = ((x - x.roll(by, 1)).square().sum(-1).add(1e-8).sqrt() for x in (batch.points, positions))
+        by = int(torch.randint(1, points.shape[1], ()))
+        together = ((part == part.roll(by, 1)) & (part >= 0)).float()
+        rest, now = ((x - x.roll(by, 1)).square().sum(-1).add(1e-8).sqrt() for x in (points, positions))
         strain = (now - rest).square() / (rest.square() + 0.02**2)
         total, count = total + (strain * together).sum(), count + together.sum()
     return total / count.clamp(min=1.0)

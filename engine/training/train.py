@@ -124,11 +124,9 @@ def train(
             grown = config.kl_growth(iteration=learner.iteration, warm=learner.warm)
             loss = recon + grown * config.beta * decoded.kl.mean()
             loss = loss + config.crispness * crispness(batch, decoded.weights, near)
-            if config.rigidity:
-                loss = loss + config.rigidity * looseness(batch, decoded.random_states(batch.points))
-            if config.evenness:
-                loss = loss + config.evenness * decoded.unevenness
-            loss = loss + PRIOR_WEIGHT * decoded.surprise.mean()
+            random = decoded.random_states(batch.points)
+            loss = loss + config.rigidity * looseness(batch, random)
+            loss = loss + config.evenness * decoded.unevenness + PRIOR_WEIGHT * decoded.surprise.mean()
             learner.optimizers.zero_grad()
             loss.backward()
 

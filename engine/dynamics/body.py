@@ -22,6 +22,9 @@ from engine.scenes.material import Material
 MOST_CANDIDATES = 1536
 # A joint is never softer than this share of the object's stiffness; with dry friction it needs no spring at all.
 LEAST_FREQUENCY = 1e-3
+# What a coordinate that moves nothing weighs to damping and dry friction, over the mean of the coordinates. Far from
+# rest some of a lid's move nothing at all, and wandered freely until they ran into the bound of the learned range.
+IDLE_SHARE = 1e-2
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,13 @@ def regularised(matrix: Float64[np.ndarray, "r r"]) -> Float64[np.ndarray, "r r"
 
 
 class Body:
-    """An object with a material: masses, stiffness, damping and friction as the integrator uses them."""
+    """An object with a material: masses, stiffness, damping and friction as the integrator uses them.
+
+    Attributes:
+        mass, masses: of the whole object and of its mass points [kg]; ``size`` its bounding-box diagonal [m].
+        stiffness: of the unit elasticity; ``prior_stiffness`` and ``barrier_stiffness`` of the bounds.
+        idle_mass: what any coordinate weighs at least, beside what it moves [kg m^2].
+    """
 
     def __init__(
         self,
@@ -154,7 +163,7 @@ class Body:
         self.k_q = 0 if material.name == "rigid" else kinematics.k_q
         # stiffness of the unit elasticity such that the reference mode has the material's frequency
         omega = 2.0 * np.pi * material.frequency
-        self.stiffness = self.prior_stiffness = 0.0
+        self.stiffness = self.prior_stiffness = self.idle_mass = 0.0
         if self.k_q:
             unit_mass = self.mass * metres_per_unit**2
             reference = self._reference_eigenvalue(shape.stiffness_values(held))
@@ -162,6 +171,7 @@ class Body:
             mean_mass = float((kinematics.reduction.rms_motion.double() ** 2).mean()) * unit_mass
             self.prior_stiffness = material.prior_weight * omega**2 * mean_mass
             self.barrier_stiffness = mean_mass * (2.0 * np.pi * 15.0) ** 2
+            self.idle_mass = IDLE_SHARE * mean_mass * kinematics.reduction.unit**2
         self.omega = omega
         start = float(np.hypot(np.linalg.norm(kinematics.prior_offset), kinematics.prior_distance))
         # A rest shape outside the learned range still has some room to move.

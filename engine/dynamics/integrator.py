@@ -83,7 +83,8 @@ class StepTerms:
         contact_load: lagged normal forces [N].
         grab: the hand, with ``grab_before`` the held point at the start [m].
         forces: constant forces (f, 3) [N] with their barycentric weights (f, 3).
-        relative_mass: M_rel at the start; ``damping`` the Rayleigh matrix of q [kg/s, in q's units].
+        relative_mass: M_rel at the start, with the idle mass of q; ``damping`` the Rayleigh matrix of q [kg/s, in
+            q's units].
         prestress: force on q by which an anchored object carries its weight at rest.
         stuck: where dry friction holds; ``friction_reach`` the RMS slide at which it gives way [m].
         constraint: spring on constraint values, its rows by sample (r, p3) and by pin points, the wanted values and

@@ -335,7 +335,7 @@ class Mechanics:
         relative = np.zeros((r, r))
         damping = np.zeros((r, r))
         if r:
-            relative = self._base.relative_mass(start)
+            relative = self._base.relative_mass(start) + body.idle_mass * np.eye(r)
             _, jacobian = start.elastic
             ratio = self.material.damping_ratio
             stiffness = body.stiffness * (
@@ -380,7 +380,8 @@ class Mechanics:
         wanted.extend(np.asarray(pin.target) for pin in loads.pins)
         terms = replace(terms, sample_rows=rows, wanted=np.concatenate(wanted))
         _, derivative = constraint_values(start, terms)
-        inverse = np.linalg.inv(start.mass_matrix)
+        idle = np.diag([0.0] * 6 + [self.body.idle_mass] * self.body.k_q)
+        inverse = np.linalg.inv(start.mass_matrix + idle)
         most = 6 + self.body.k_q // 2
         if self._base.held and self.anchor is Anchor.STANDING:
             soft = hold(derivative[:6], inverse, most=6, hard=STANDING_FREQUENCY, least_share=0.0).stiffness

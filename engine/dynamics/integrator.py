@@ -24,7 +24,7 @@ from engine.dynamics.evaluation_point import Evaluation, PointRows, evaluate, mo
 from engine.dynamics.grab import SpringForce, spring_force
 from engine.dynamics.state import Grab, Trail
 
-MOST_ITERATIONS = 8
+MOST_ITERATIONS = 14
 LINE_SEARCH = 4
 # RMS of the last correction, as a share of size, at which a step has converged.
 TOLERANCE = 1e-5

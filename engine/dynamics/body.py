@@ -22,8 +22,8 @@ from engine.scenes.material import Material
 MOST_CANDIDATES = 1536
 # A joint is never softer than this share of the object's stiffness; with dry friction it needs no spring at all.
 LEAST_FREQUENCY = 1e-3
-# What a coordinate that moves nothing weighs to damping and dry friction, over the mean of the coordinates. Far from
-# rest some of a lid's move nothing at all, and wandered freely until they ran into the bound of the learned range.
+# What every coordinate weighs beside what it moves, over the mean of all, to damping, to dry friction and to
+# the springs of anchor and pins. Far from rest some of a lid's move nothing at all: without it they wandered freely.
 IDLE_SHARE = 1e-2
 
 
@@ -131,8 +131,9 @@ class Body:
 
     Attributes:
         mass, masses: of the whole object and of its mass points [kg]; ``size`` its bounding-box diagonal [m].
-        stiffness: of the unit elasticity; ``prior_stiffness`` and ``barrier_stiffness`` of the bounds.
-        idle_mass: what any coordinate weighs at least, beside what it moves [kg m^2].
+        stiffness: that the unit elasticity is multiplied by [J]; ``prior_stiffness`` of the pull toward rest,
+            ``barrier_stiffness`` of the bound of the learned range, both per squared deviation of the prior [J].
+        idle_mass: what every coordinate of q weighs beside what it moves, per squared unit of q [kg m^2].
     """
 
     def __init__(

@@ -50,9 +50,8 @@ def evaluate(model: VariationalAutoencoder, batches: list[PairBatch], kinds: lis
         decoded = run_model(model, batch, sample=False)
         target = batch.deformed
         error = (decoded.positions - target).square().sum(-1).mean(1)
-        motion = (batch.points.repeat_interleave(batch.frames, 0) - target).square().sum(-1).mean(1)
         sampled = prior_motion(decoded, batch, noise).repeat_interleave(batch.frames)
-        rows = torch.stack((error, motion, sampled), 1).tolist()
+        rows = torch.stack((error, batch.motion, sampled), 1).tolist()
         for i, row in enumerate(rows):
             squared.setdefault(names[i // batch.frames], []).append(tuple(row))
         nats.append(float(decoded.kl.mean()))

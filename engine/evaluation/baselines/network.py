@@ -52,7 +52,7 @@ class BaselineNetwork(nn.Module, ABC):
 def reconstruction_loss(batch: PairBatch, positions: Float[Tensor, "bf p 3"]) -> Float[Tensor, " bf"]:
     """Return the mean squared distance of each pair over ``m + 0.05``, ``m`` its RMS motion, as the network's loss."""
     error = (positions - batch.deformed).square().sum(-1).mean(1)
-    motion = (batch.deformed - batch.points.repeat_interleave(batch.frames, 0)).square().sum(-1).mean(1).sqrt()
+    motion = batch.motion.sqrt()
     return error / (motion + 0.05)
 
 

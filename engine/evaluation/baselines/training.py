@@ -78,7 +78,7 @@ def error_over_motion(network: BaselineNetwork, exam: Examination) -> dict[str, 
     sums: dict[str, list[tuple[float, float]]] = {}
     for batch, names in zip(exam.batches, exam.kinds, strict=True):
         error = (network.reconstruct(batch)[0] - batch.deformed).square().sum(-1).mean(1)
-        motion = (batch.points.repeat_interleave(batch.frames, 0) - batch.deformed).square().sum(-1).mean(1)
+        motion = batch.motion
         for i in range(len(error)):
             name = names[i // batch.frames]
             # A rigid body has no motion left to divide by.

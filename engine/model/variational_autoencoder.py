@@ -24,7 +24,7 @@ from engine.model.latent_trunk import TrunkSizes
 from engine.model.motions import MotionKind
 from engine.model.motions import blend as blend
 from engine.model.posterior import Posterior
-from engine.model.prior import Prior
+from engine.model.prior import Prior, PriorHead
 from engine.model.query_decoder import PreparedQueries, QueryDecoder, nearest_queries
 
 PreparedDecoder = PreparedHandles | PreparedQueries
@@ -33,8 +33,6 @@ PreparedDecoder = PreparedHandles | PreparedQueries
 MOTION_CHANNELS = 16
 # Of the posterior's own directions: weights near one then reach the precisions that are needed.
 FACTOR_SCALE = 10.0
-# Smallest deviation of an object's prior: about that of the narrowest posteriors.
-PRIOR_FLOOR = 0.1
 
 
 class DecoderKind(StrEnum):
@@ -55,7 +53,7 @@ class ModelConfig:
         posterior_blocks: layers of the posterior encoder.
         refinements: how often the posterior looks at what its own decode leaves over.
         posterior_rank: directions of its own along which the posterior may be narrow (`engine.model.posterior`).
-        prior_rank: columns of the covariance of an object's own prior (`engine.model.prior`); 0: the standard one.
+        prior_rank: directions along which an object's own prior may be narrow (`PriorHead`); 0: the standard one.
         decoder: handles (ours) or queries (the paper's).
         motion: what a handle or query is: a dual quaternion, or an affine map (the ablation).
         decoder_width, decoder_layers: of the trunk from the latent to the tokens.
@@ -153,11 +151,7 @@ class VariationalAutoencoder(nn.Module):
             nn.init.normal_(self.posterior_factor.weight, std=0.1 * c.width**-0.5)
             nn.init.zeros_(self.posterior_factor.bias)
         if c.prior_rank:
-            self.prior_code = Mlp(c.width, c.width, (1 + c.prior_rank) * c.code)
-            with torch.no_grad():
-                # Begin with about a deviation of one: far too wide, it took thousands of iterations to shrink.
-                for parameter in self.prior_code[2].parameters():
-                    parameter *= 0.4
+            self.prior_head = PriorHead(c.width, c.heads, c.code, c.prior_rank)
 
     def encode_shape(
         self,
@@ -253,14 +247,7 @@ class VariationalAutoencoder(nn.Module):
         mean = instance.mu.detach()
         if not self.config.prior_rank:
             return Prior.standard(mean)
-        # As codes of the tokens, like the posterior's mean: they turn with the object's basis.
-        codes = self.prior_code(instance.tokens.detach()).unflatten(-1, (1 + self.config.prior_rank, -1))
-        reader = prepared.trunk.reader.detach()
-        columns = torch.einsum("bnk,bnr->bkr", reader, codes.transpose(2, 3).flatten(1, 2))
-        shift, wide = columns[..., 0], columns[..., 1:]
-        floor = PRIOR_FLOOR**2 * torch.eye(mean.shape[-1], dtype=mean.dtype, device=mean.device)
-        root: Tensor = torch.linalg.cholesky(floor + wide @ wide.mT)
-        return Prior(mean + shift, root)
+        return self.prior_head(instance.tokens.detach(), prepared.trunk.reader.detach(), mean)
 
     def prepare(self, instance: Instance) -> PreparedDecoder:
         """Compute the latent-independent part of the decoder."""

@@ -56,7 +56,7 @@ def evaluate(model: VariationalAutoencoder, batches: list[PairBatch], kinds: lis
             squared.setdefault(names[i // batch.frames], []).append(tuple(row))
         nats.append(float(decoded.kl.mean()))
         radii.extend(decoded.prior.repeated(batch.frames).standardised(decoded.posterior.mean).norm(dim=-1).tolist())
-        surprises.append(float(decoded.surprise.mean()))
+        surprises.append(float(decoded.surprise))
     result = {"kl": float(np.mean(nats)), "surprise": float(np.mean(surprises))}
     result |= {"range_radius": float(np.quantile(radii, 0.95))}
     for name, pairs in sorted(squared.items()):

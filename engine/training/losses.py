@@ -79,10 +79,14 @@ class Decoded:
         return self.posterior.kl(self.root) * self.moves
 
     @property
-    def surprise(self) -> Float[Tensor, " bf"]:
-        """How far each pair's posterior is from the object's own prior; it has a gradient in the prior alone."""
+    def surprise(self) -> Float[Tensor, ""]:
+        """How far the posteriors are from the objects' own priors [nats]; it has a gradient in the priors alone.
+
+        Pairs at rest do not count: any state may be the rest shape, and a tenth of the pairs would pull the priors to it.
+        """
         count = len(self.posterior.mean) // len(self.prior.mean)
-        return self.prior.repeated(count).surprise(self.posterior.mean.detach(), self.root.detach())
+        nats = self.prior.repeated(count).surprise(self.posterior.mean.detach(), self.root.detach())
+        return (nats * self.moves).sum() / self.moves.sum().clamp(min=1.0)
 
     @property
     def unevenness(self) -> Float[Tensor, ""]:

@@ -126,7 +126,7 @@ def train(
             loss = loss + config.crispness * crispness(batch, decoded.weights, near)
             random = decoded.random_states(batch.points)
             loss = loss + config.rigidity * looseness(batch, random)
-            loss = loss + config.evenness * decoded.unevenness + PRIOR_WEIGHT * decoded.surprise.mean()
+            loss = loss + config.evenness * decoded.unevenness + PRIOR_WEIGHT * decoded.surprise
             learner.optimizers.zero_grad()
             loss.backward()
 

@@ -79,5 +79,5 @@ def test_its_fit_moves_no_other_layer() -> None:
     prior = network.object_prior(instance, prepared)
     prior.surprise(torch.randn(2, 8), 0.3 * torch.eye(8).expand(2, -1, -1)).sum().backward()
     for name, parameter in network.named_parameters():
-        own = name.startswith("prior_code.")
+        own = name.startswith("prior_head.")
         assert (parameter.grad is not None and bool(parameter.grad.abs().max() > 0)) == own, name

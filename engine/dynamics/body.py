@@ -22,8 +22,8 @@ from engine.scenes.material import Material
 MOST_CANDIDATES = 1536
 # A joint is never softer than this share of the object's stiffness; with dry friction it needs no spring at all.
 LEAST_FREQUENCY = 1e-3
-# What every coordinate weighs beside what it moves, over the mean of all, to damping, to dry friction and to
-# the springs of anchor and pins. Far from rest some of a lid's move nothing at all: without it they wandered freely.
+# What every coordinate weighs beside what it moves, over the mean of all. Far from rest some of a lid's coordinates
+# move nothing at all: without it they wandered freely, and the condition number of M came to 1e10.
 IDLE_SHARE = 1e-2
 
 
@@ -174,9 +174,9 @@ class Body:
             self.barrier_stiffness = mean_mass * (2.0 * np.pi * 15.0) ** 2
             self.idle_mass = IDLE_SHARE * mean_mass * kinematics.reduction.unit**2
         self.omega = omega
-        start = float(np.hypot(np.linalg.norm(kinematics.prior_offset), kinematics.prior_distance))
         # A rest shape outside the learned range still has some room to move.
-        self.range_radius = max(kinematics.range_radius, 1.25 * start)
+        start = float(np.linalg.norm(kinematics.prior_offset))
+        self.range_radius = max(kinematics.reduced_radius, 1.25 * start)
 
     def _reference_eigenvalue(self, values: Float64[np.ndarray, " r"]) -> float:
         """Return the unit stiffness of the mode that the material's frequency speaks of.

@@ -134,18 +134,16 @@ def evaluate(body: Body, pose: Pose, extra: PointRows, *, handles: Float[Tensor,
         samples_jacobian=jacobian[:, :n],
         points_at=pose.p + arms[n:],
         points_jacobian=jacobian[:, n:],
-        mass_matrix=regularised_mass(full_mass_matrix(mass_arms, mass_tangents, body.masses)),
+        mass_matrix=with_idle_mass(full_mass_matrix(mass_arms, mass_tangents, body.masses), body.idle_mass),
         elastic=elastic,
         handles=handles,
     )
 
 
-def regularised_mass(matrix: Float64[np.ndarray, "d d"]) -> Float64[np.ndarray, "d d"]:
-    """Damp the q block alone by ``1e-6 tr(M_qq)/k_q``."""
-    r = len(matrix) - 6
-    if r:
-        index = np.arange(6, 6 + r)
-        matrix[index, index] += 1e-6 * np.trace(matrix[6:, 6:]) / r
+def with_idle_mass(matrix: Float64[np.ndarray, "d d"], idle: float) -> Float64[np.ndarray, "d d"]:
+    """Add what every coordinate of q weighs beside what it moves, in place."""
+    index = np.arange(6, len(matrix))
+    matrix[index, index] += idle
     return matrix
 
 

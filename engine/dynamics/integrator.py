@@ -11,7 +11,7 @@ Large Time Steps", 2015.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
@@ -22,9 +22,10 @@ from engine.dynamics.constraints import ConstraintSpring
 from engine.dynamics.contact import ContactForces, floor_forces
 from engine.dynamics.evaluation_point import Evaluation, PointRows, evaluate, moved
 from engine.dynamics.grab import SpringForce, spring_force
+from engine.dynamics.secant import completed, learned
 from engine.dynamics.state import Grab, Trail
 
-MOST_ITERATIONS = 14
+MOST_ITERATIONS = 20
 LINE_SEARCH = 4
 # RMS of the last correction, as a share of size, at which a step has converged.
 TOLERANCE = 1e-5
@@ -34,22 +35,25 @@ TURN_CAP = 0.8
 # Iterations in which friction's bound follows the normal force; then it stays, so that the energy is one function.
 LAGGED_ITERATIONS = 2
 MOST_INNER = 40
+# RMS slide at which dry friction gives way, as a share of size.
+FRICTION_REACH = 0.002
 INNER_HALVINGS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A multistep scheme for one step: ``gamma``, ``x^``, ``x~`` of the mass points and ``q^`` (see the module)."""
+    """The multistep scheme of a step (see the module): ``gamma``; ``x^``, ``x~`` of the mass points, ``q^``, ``q~``."""
 
     gamma: float
     base: Float64[np.ndarray, "m 3"]
     aim: Float64[np.ndarray, "m 3"]
     base_q: Float64[np.ndarray, " r"]
+    aim_q: Float64[np.ndarray, " r"]
 
 
 def scheme_after(
     now: tuple[Float64[np.ndarray, "m 3"], Float64[np.ndarray, "m 3"]],
-    q: Float64[np.ndarray, " r"],
+    reduced: tuple[Float64[np.ndarray, " r"], Float64[np.ndarray, " r"]],
     trail: Trail | None,
     h: float,
     gravity: float,
@@ -58,18 +62,19 @@ def scheme_after(
 
     Args:
         now: positions and velocities of the mass points [m, m/s].
-        q: reduced coordinates now.
+        reduced: coordinates q now and their rates [1/s].
         trail: the step before; None restarts.
         h: step [s].
         gravity: along -Z [m/s^2].
     """
-    (x, v), fall = now, np.array([0.0, 0.0, -gravity])
+    (x, v), (q, qd), fall = now, reduced, np.array([0.0, 0.0, -gravity])
     if trail is None:
-        return Scheme(h, x, x + h * v + h**2 * fall, q)
+        return Scheme(h, x, x + h * v + h**2 * fall, q, q + h * qd)
     gamma = 2.0 * h / 3.0
     base = (4.0 * x - trail.old_positions) / 3.0
     aim = base + gamma * (4.0 * v - trail.old_velocities) / 3.0 + gamma**2 * fall
-    return Scheme(gamma, base, aim, (4.0 * q - trail.old_q) / 3.0)
+    base_q = (4.0 * q - trail.old_q) / 3.0
+    return Scheme(gamma, base, aim, base_q, base_q + gamma * (4.0 * qd - trail.old_qd) / 3.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +88,9 @@ class StepTerms:
         contact_load: lagged normal forces [N].
         grab: the hand, with ``grab_before`` the held point at the start [m].
         forces: constant forces (f, 3) [N] with their barycentric weights (f, 3).
-        relative_mass: M_rel at the start, with the idle mass of q; ``damping`` the Rayleigh matrix of q [kg/s, in
-            q's units].
+        relative_mass: M_rel at the start; ``damping`` the Rayleigh matrix of q [kg/s, in q's units].
         prestress: force on q by which an anchored object carries its weight at rest.
-        stuck: where dry friction holds; ``friction_reach`` the RMS slide at which it gives way [m].
+        stuck: where dry friction holds.
         constraint: spring on constraint values, its rows by sample (r, p3) and by pin points, the wanted values and
             the constant ``support`` (r,) [N] by which the anchor carries the weight.
     """
@@ -175,6 +179,10 @@ def assemble(body: Body, evaluation: Evaluation, terms: StepTerms, contact_load:
     hessian = evaluation.mass_matrix / gamma**2
     elastic = 0.0
     if r:
+        # What q weighs beside the points that it moves.
+        ahead = body.idle_mass * (evaluation.pose.q - terms.scheme.aim_q) / gamma**2
+        energy += 0.5 * float(ahead @ (evaluation.pose.q - terms.scheme.aim_q))
+        gradient[6:] += ahead
         elastic, value, slope, curvature = internal(body, evaluation, terms)
         energy += value
         gradient[6:] += slope
@@ -309,7 +317,7 @@ def internal(
     gradient = body.stiffness * (tangents @ residual) + prior * q
     hessian = body.stiffness * (tangents @ tangents.T) + prior * np.eye(len(q))
     centre = body.kinematics.prior_offset + unit * q
-    radius = float(np.hypot(np.linalg.norm(centre), body.kinematics.prior_distance))
+    radius = float(np.linalg.norm(centre))
     beyond = radius - body.range_radius
     if beyond > 0:
         energy += 0.5 * body.barrier_stiffness * beyond**2
@@ -332,7 +340,7 @@ def internal(
         slide = q - terms.stuck
         push = terms.relative_mass @ slide
         distance = float(np.sqrt(max(slide @ push, 0.0) / body.mass))
-        reach = friction_reach(body)
+        reach = FRICTION_REACH * body.size
         # A spring up to the reach, a constant force beyond it: at rest a joint holds without creeping.
         secant = limit / max(distance, reach)
         energy += limit * (distance - 0.5 * reach) if distance > reach else 0.5 * limit * distance**2 / reach
@@ -341,18 +349,13 @@ def internal(
     return elastic, energy, gradient, hessian
 
 
-def friction_reach(body: Body) -> float:
-    """Return the RMS slide at which dry friction gives way [m]."""
-    return 0.002 * body.size
-
-
 def stuck_after(body: Body, q: Float64[np.ndarray, " r"], terms: StepTerms) -> Float64[np.ndarray, " r"]:
     """Return where dry friction holds after a step: it is dragged along when the slide went beyond its reach."""
     if body.material.dry_friction <= 0 or not len(q):
         return q
     slide = q - terms.stuck
     distance = float(np.sqrt(max(slide @ terms.relative_mass @ slide, 0.0) / body.mass))
-    return q - slide * min(1.0, friction_reach(body) / max(distance, 1e-12))
+    return q - slide * min(1.0, FRICTION_REACH * body.size / max(distance, 1e-12))
 
 
 def solve(body: Body, start: Evaluation, terms: StepTerms) -> Solution:
@@ -360,13 +363,14 @@ def solve(body: Body, start: Evaluation, terms: StepTerms) -> Solution:
     evaluation, load = start, terms.contact_load
     assembly = assemble(body, evaluation, terms, load)
     residual, converged = np.inf, False
-    iteration = 0
+    iteration, beside = 0, np.zeros_like(assembly.hessian)
     for iteration in range(1, MOST_ITERATIONS + 1):
         if not (np.isfinite(assembly.energy) and np.isfinite(assembly.gradient).all()):
             return Solution(evaluation, assembly, iteration, np.inf, False, False)
         try:
             follow = iteration <= LAGGED_ITERATIONS
-            step, new_load = newton_step(body, evaluation, assembly, terms, load, follow=follow)
+            whole = replace(assembly, hessian=completed(assembly.hessian, beside)) if beside.any() else assembly
+            step, new_load = newton_step(body, evaluation, whole, terms, load, follow=follow)
         except np.linalg.LinAlgError:
             return Solution(evaluation, assembly, iteration, np.inf, False, True)
         if terms.contact_count and follow:
@@ -378,8 +382,9 @@ def solve(body: Body, start: Evaluation, terms: StepTerms) -> Solution:
             converged = True
             break
         slope = slope_along(body, evaluation, assembly, terms, load, step)
-        share, trial, trial_assembly = 1.0, evaluation, assembly
+        share, taken, trial, trial_assembly = 1.0, 1.0, evaluation, assembly
         for _ in range(LINE_SEARCH):
+            taken = share
             trial = evaluate(body, moved(evaluation.pose, step, share), terms.extra)
             trial_assembly = assemble(body, trial, terms, load)
             if trial_assembly.energy <= assembly.energy + 1e-12 * (abs(assembly.energy) + body.mass):
@@ -387,5 +392,7 @@ def solve(body: Body, start: Evaluation, terms: StepTerms) -> Solution:
             # The lowest point of the parabola through the energy, its slope and the trial.
             rise = trial_assembly.energy - assembly.energy - share * slope
             share *= float(np.clip(-0.5 * share * slope / max(rise, 1e-300), 0.1, 0.6))
+        if iteration >= LAGGED_ITERATIONS or not terms.contact_count:
+            beside = learned(beside, taken * step, trial_assembly.gradient - assembly.gradient, trial_assembly.hessian)
         evaluation, assembly = trial, trial_assembly
     return Solution(evaluation, assembly, iteration, residual, converged, True)

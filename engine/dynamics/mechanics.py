@@ -248,6 +248,7 @@ class Mechanics:
         e, pose, masses = solution.evaluation, solution.evaluation.pose, self.body.masses
         velocity = (e.masses_at - terms.scheme.base) / terms.scheme.gamma
         momentum = e.masses_jacobian @ (masses[:, None] * velocity).ravel()
+        momentum[6:] += self.body.idle_mass * (pose.q - terms.scheme.base_q) / terms.scheme.gamma
         u = scipy.linalg.solve(e.mass_matrix, momentum, assume_a="pos")
         free = not (closed or loads.grab or loads.pins or loads.forces or self._base.held)
         if free and not (state.trail is not None and state.trail.contacts):
@@ -255,10 +256,10 @@ class Mechanics:
         elif closed:
             u = u * (1.0 - ROLLING_RESISTANCE * h)
         velocities = (e.masses_jacobian.T @ u).reshape(-1, 3)
-        before_positions, before_velocities = self._before(state)
         stuck = stuck_after(self.body, pose.q, terms)
         handles = e.handles[0].numpy()
-        trail = Trail(e.masses_at, velocities, before_positions, before_velocities, state.q, h, closed, handles)
+        before = (*self._before(state), state.q, state.qd)
+        trail = Trail(e.masses_at, velocities, *before, h, closed, handles)
         new = State(state.time + h, pose.p, pose.R, pose.q, u[:3], u[3:6], u[6:], stuck, trail)
         kinetic = 0.5 * float(np.einsum("m,md,md->", masses, velocities, velocities))
         if not np.isfinite(kinetic):
@@ -298,7 +299,7 @@ class Mechanics:
 
     def _scheme(self, state: State, h: float, *, restart: bool) -> Scheme:
         """Return BDF2, or backward Euler where there is no step before."""
-        return scheme_after(self._before(state), state.q, None if restart else state.trail, h, self.gravity)
+        return scheme_after(self._before(state), (state.q, state.qd), None if restart else state.trail, h, self.gravity)
 
     def _watch(self, predicted: Pose, handles: Float[Tensor, "t 8"], h: float) -> Int[np.ndarray, " c"]:
         """Choose the candidates that may touch the floor in this step."""
@@ -335,7 +336,7 @@ class Mechanics:
         relative = np.zeros((r, r))
         damping = np.zeros((r, r))
         if r:
-            relative = self._base.relative_mass(start) + body.idle_mass * np.eye(r)
+            relative = self._base.relative_mass(start)
             _, jacobian = start.elastic
             ratio = self.material.damping_ratio
             stiffness = body.stiffness * (
@@ -380,8 +381,7 @@ class Mechanics:
         wanted.extend(np.asarray(pin.target) for pin in loads.pins)
         terms = replace(terms, sample_rows=rows, wanted=np.concatenate(wanted))
         _, derivative = constraint_values(start, terms)
-        idle = np.diag([0.0] * 6 + [self.body.idle_mass] * self.body.k_q)
-        inverse = np.linalg.inv(start.mass_matrix + idle)
+        inverse = np.linalg.inv(start.mass_matrix)
         most = 6 + self.body.k_q // 2
         if self._base.held and self.anchor is Anchor.STANDING:
             soft = hold(derivative[:6], inverse, most=6, hard=STANDING_FREQUENCY, least_share=0.0).stiffness

@@ -70,7 +70,7 @@ class Trail:
     Attributes:
         positions, velocities: of the mass points now, shape (m, 3).
         old_positions, old_velocities: one step ago.
-        old_q: reduced coordinates one step ago.
+        old_q, old_qd: reduced coordinates and their rates one step ago.
         h: that step's length [s].
         contacts: candidate numbers that touch the floor now.
         handles: dual quaternions of the handles now, shape (t, 8), unit frame.
@@ -81,6 +81,7 @@ class Trail:
     old_positions: Float64[np.ndarray, "m 3"]
     old_velocities: Float64[np.ndarray, "m 3"]
     old_q: Float64[np.ndarray, " r"]
+    old_qd: Float64[np.ndarray, " r"]
     h: float
     contacts: frozenset[int]
     handles: Float32[np.ndarray, "t 8"] | Float64[np.ndarray, "t 8"]

@@ -26,7 +26,7 @@ from engine.kinematics.blending import DrivenPoints, drive, drive_with_tangents
 from engine.kinematics.mass_points import MassPoints, build_mass_points
 from engine.kinematics.reading_frame import reading_frame
 from engine.kinematics.reduced_decoder import ReducedDecoder
-from engine.kinematics.reduction import Reduction, ReductionKind, active_subspace, without_rigid
+from engine.kinematics.reduction import Reduction, ReductionKind, active_subspace, share_of_radius, without_rigid
 from engine.model.checkpoint import Checkpoint, load_checkpoint
 from engine.model.handle_decoder import PreparedHandles
 from engine.model.motions import MotionKind
@@ -65,7 +65,8 @@ class ObjectKinematics:
         reduction: the active directions and their spectrum.
         prior: random states of the prior, at the samples.
         prior_offset: ``U^T (z0 - mu)``, shape (k_q,), and ``prior_distance``: the rest of ``|z0 - mu|``.
-        range_radius: 95 % radius of the training posteriors about the prior mean.
+        range_radius: 95 % radius of the training posteriors about the prior mean; ``reduced_radius``: that of the
+            reduced coordinates alone.
         fingerprint: of the checkpoint.
     """
 
@@ -119,6 +120,7 @@ class ObjectKinematics:
         self.prior_offset: Float64[np.ndarray, " r"] = inside.double().numpy()
         self.prior_distance = float((z0 - self.reduction.basis @ inside).norm())
         self.range_radius = float(checkpoint.facts["range_radius"])
+        self.reduced_radius = self.range_radius * share_of_radius(self.k_q, len(z0))
 
     @property
     def k_q(self) -> int:

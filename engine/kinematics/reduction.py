@@ -12,6 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+import numpy as np
+import scipy.stats
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -110,3 +112,11 @@ def active_subspace(
         basis = basis * pivot.sign()
     unit = UNIT_MOTION * size / float(squared[0].sqrt()) if r else 1.0
     return Reduction(basis.to(metric.dtype), unit, squared[:r].sqrt().to(metric.dtype), values.to(metric.dtype))
+
+
+def share_of_radius(kept: int, of: int) -> float:
+    """Return the 95 % radius of a standard normal distribution's ``kept`` coordinates over that of all.
+
+    A hinge may go as far as one coordinate does, and not as far as 32 together.
+    """
+    return float(np.sqrt(scipy.stats.chi2.ppf(0.95, kept) / scipy.stats.chi2.ppf(0.95, of))) if kept else 0.0

@@ -15,7 +15,7 @@ from engine.model.variational_autoencoder import DecoderKind, ModelConfig, Varia
 from engine.model.weight_file import CheckpointError as CheckpointError
 from engine.model.weight_file import read_weights, write_weights
 
-DEFAULT_CHECKPOINT = Path(__file__).resolve().parents[2] / "assets" / "models" / "neurok-small.safetensors"
+DEFAULT_CHECKPOINT = Path(__file__).resolve().parents[2] / "assets" / "models" / "neurok-deep.safetensors"
 FORMAT = "neurok-checkpoint-0"
 
 

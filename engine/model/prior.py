@@ -65,12 +65,12 @@ class PriorHead(nn.Module):
 
     The covariance is ``L^-T (I + W W^T) L^-1`` with ``L L^T = I + U U^T``, and a floor. Columns ``U`` narrow the
     standard prior along the directions in which the object does not move, which are most; the columns ``W`` widen what
-    is left along those in which it does. Columns ``W`` alone, from a floor, left objects of the training themselves four
+    is left along those in which it does. Columns ``W`` alone, from a floor, left even objects of the training four
     times too much room off their joints: so many had to be learned to leave the rest of the latent as it was.
     """
 
     def __init__(self, width: int, heads: int, code: int, rank: int) -> None:
-        """Build the head for tokens of ``width``, read as codes of ``code`` channels; ``rank`` columns of U and of W."""
+        """Build the head for tokens of ``width``, read as codes of ``code`` channels; ``rank`` columns U, as many W."""
         super().__init__()
         self.rank = rank
         self.block, self.norm = SelfBlock(width, heads), nn.LayerNorm(width)

@@ -51,7 +51,7 @@ _PRESETS = (
     Material(name="jelly", density=1000.0, frequency=2.5, damping_ratio=0.05, floor_friction=0.4),
     Material(name="rubber", density=1100.0, frequency=6.0, damping_ratio=0.1, floor_friction=0.9),
     Material(name="cloth", density=0.3, frequency=0.8, damping_ratio=0.1, floor_friction=0.5),
-    Material(name="articulated", density=400.0, frequency=8.0, damping_ratio=0.3, dry_friction=8.0, prior_weight=0.0),
+    Material(name="articulated", density=400.0, frequency=8.0, damping_ratio=0.3, dry_friction=8.0, prior_weight=0.1),
     Material(name="rigid", density=500.0, frequency=12.0, damping_ratio=0.3, prior_weight=0.0),
 )
 

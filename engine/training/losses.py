@@ -82,7 +82,7 @@ class Decoded:
     def surprise(self) -> Float[Tensor, ""]:
         """How far the posteriors are from the objects' own priors [nats]; it has a gradient in the priors alone.
 
-        Pairs at rest do not count: any state may be the rest shape, and a tenth of the pairs would pull the priors to it.
+        Pairs at rest do not count: any state may be the rest shape, and a tenth of the pairs would draw priors to it.
         """
         count = len(self.posterior.mean) // len(self.prior.mean)
         nats = self.prior.repeated(count).surprise(self.posterior.mean.detach(), self.root.detach())

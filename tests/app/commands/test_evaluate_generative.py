@@ -32,7 +32,7 @@ def test_films_figures_page_and_key(capsule_file: Path, tmp_path: Path) -> None:
     assert told == json.loads((tmp_path / "generative.json").read_text())
     assert "Not to be compared with the paper's table" in " ".join(told["note"].split())
     assert [row["films"] for row in told["summary"]] == [5, 5]
-    assert {row["network"] for row in told["summary"]} == {"neurok-small", "untrained"}
+    assert {row["network"] for row in told["summary"]} == {"neurok-deep", "untrained"}
     for item in told["films"]:
         assert item["problem"] == "" and item["motion"]["surface"] >= item["motion"]["picture"] >= 0.0
         with av.open(str(tmp_path / item["film"])) as film:

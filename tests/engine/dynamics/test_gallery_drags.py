@@ -80,6 +80,10 @@ def test_lid_follows_and_stays(checkpoint: Checkpoint) -> None:
 
 @pytest.mark.parametrize("name", list(PULLS))
 def test_network_matters(name: str, checkpoint: Checkpoint) -> None:
-    """With random weights in place of the trained ones the same pulls tear what the trained ones keep together."""
-    assert drag(name, random_checkpoint())["stretch"] > 0.3
-    assert drag(name, checkpoint)["stretch"] < 0.15
+    """With random weights in place of the trained ones the same pulls tear what the trained ones keep together.
+
+    How far random weights tear a lid is bounded: the prior's stiffness and the learned range hold it back.
+    """
+    torn, kept = (drag(name, weights)["stretch"] for weights in (random_checkpoint(), checkpoint))
+    assert torn > 0.2 and torn > 3.0 * kept
+    assert kept < 0.15

@@ -202,18 +202,15 @@ def mode_states(kinematics: ObjectKinematics, index: int) -> tuple[Float32[np.nd
 
 
 def range_amplitude(kinematics: ObjectKinematics, index: int) -> float:
-    """Return how far q may go along a direction, both ways, before the latent leaves the range of the training.
+    """Return how far q may go along one direction, both ways, before that coordinate leaves the range of the training.
 
     Where the rest state is outside already, one deviation of the prior is granted.
     """
-    unit = kinematics.reduction.unit
-    room = kinematics.range_radius**2 - kinematics.prior_distance**2
-    offset = np.asarray(kinematics.prior_offset)
-    # |offset + unit a e|^2 = room for the nearer of the two solutions.
-    along = float(offset[index])
-    square = along**2 + room - float(offset @ offset)
-    reach = np.sqrt(square) - abs(along) if square > along**2 else 0.0
-    return max(float(reach), 1.0) / unit
+    from engine.kinematics.reduction import share_of_radius
+
+    latent = len(kinematics.reduction.basis)
+    reach = kinematics.range_radius * share_of_radius(1, latent) - abs(float(kinematics.prior_offset[index]))
+    return max(reach, 1.0) / kinematics.reduction.unit
 
 
 def save_jpeg(page: Image.Image, path: Path, *, largest: int = _LARGEST) -> Path:

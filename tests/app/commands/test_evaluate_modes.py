@@ -57,7 +57,7 @@ def test_the_middle_of_a_row_is_the_rest_shape(bear: ObjectKinematics) -> None:
 
 
 def test_amplitude_is_the_wanted_motion_or_the_end_of_the_range(bear: ObjectKinematics) -> None:
-    """At the end of a row that the range bounds, the latent lies on its border; otherwise the motion is as wanted."""
+    """Where the range bounds a row, that coordinate ends on its border; otherwise the motion is as wanted."""
     unit = bear.reduction.unit
     for index in range(6):
         _, mode = mode_states(bear, index)
@@ -66,8 +66,9 @@ def test_amplitude_is_the_wanted_motion_or_the_end_of_the_range(bear: ObjectKine
         for sign in (-1.0, 1.0):
             inside = np.array(bear.prior_offset)
             inside[index] += sign * unit * reach
-            ends.append(np.hypot(bear.prior_distance, np.linalg.norm(inside)))
-        assert max(ends) == pytest.approx(bear.range_radius)
+            ends.append(abs(inside[index]))
+        # Of 32 coordinates together 95 % lie within 6.80 deviations, of one alone within 1.96.
+        assert max(ends) == pytest.approx(bear.range_radius * 1.96 / 6.796, rel=1e-3)
         wanted = MOTION * bear.rest.size / (float(bear.reduction.rms_motion[index]) * unit)
         assert mode.amplitude == pytest.approx(min(wanted, reach))
         assert mode.limited == (reach < wanted)

@@ -14,6 +14,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
+from engine.scenes.material import Anchor
 from tests.app.conftest import needs_display
 
 engine_thread = pytest.importorskip("engine.runtime.engine_thread")
@@ -60,11 +61,13 @@ def open_object(bench: Workbench, qtbot: QtBot, path: Path) -> None:
 
 
 def touchable(bench: Workbench) -> QPoint:
-    """Return a logical pixel on the upper part of the object."""
+    """Return a logical pixel on the part of the object that nothing holds: its upper part, or a hanging one's lower."""
     view = bench.window.viewport
     ratio = view.devicePixelRatioF()
     pixels = view.view().project(view.stage.vertices)
-    for index in np.argsort(pixels[:, 1])[len(pixels) // 20 :]:
+    downward = np.argsort(pixels[:, 1])
+    from_free_end = downward[::-1] if bench.window.physics.anchor.choice == Anchor.HANGING else downward
+    for index in from_free_end[len(pixels) // 20 :]:
         for toward in (0.08, 0.2, 0.4):
             x, y = pixels[index] + toward * (pixels.mean(axis=0) - pixels[index])
             if view.hit(float(x), float(y)) is not None:

@@ -133,9 +133,13 @@ def test_held_drag_settles(bean: RestShape, bean_kinematics: ObjectKinematics) -
 
 
 def test_density_does_not_change_the_feel(bean: RestShape, bean_kinematics: ObjectKinematics) -> None:
-    """At a fixed frequency, a thousand times the density gives the same motion under the same drag."""
+    """At a fixed frequency, 1,024 times the density gives the same motion under the same drag.
+
+    A power of two scales every force and inertia without rounding, so nothing but a true dependence on density can part
+    the two motions: not even how steps that are hard to solve are cut off.
+    """
     tracks: list[np.ndarray] = []
-    for density in (150.0, 150_000.0):
+    for density in (150.0, 1024.0 * 150.0):
         material = MATERIALS["elastic"].model_copy(update={"density": density})
         mechanics = Mechanics(bean_kinematics, material=material, anchor=Anchor.STANDING)
         state = mechanics.rest_state()
@@ -144,7 +148,7 @@ def test_density_does_not_change_the_feel(bean: RestShape, bean_kinematics: Obje
         for i in range(40):
             state, _ = mechanics.step(state, Loads(grab=replace(grab, age=i * H)), H)
         tracks.append(mechanics.decode(state))
-    assert np.abs(tracks[0] - tracks[1]).max() < 2e-3 * mechanics.size
+    assert np.abs(tracks[0] - tracks[1]).max() < 1e-6 * mechanics.size
 
 
 def test_grab_refuses_to_throw(bean: RestShape, bean_kinematics: ObjectKinematics) -> None:

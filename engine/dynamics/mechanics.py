@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import scipy.linalg
 import torch
-from jaxtyping import Float, Float32, Float64, Int
+from jaxtyping import Bool, Float, Float32, Float64, Int
 from torch import Tensor
 
 from engine.dynamics.anchoring import Base, Reaction
 from engine.dynamics.body import Body, Shape, describe_shape
-from engine.dynamics.constraints import ConstraintSpring, hold
-from engine.dynamics.contact import MARGIN, choose_points
+from engine.dynamics.contact import MARGIN
+from engine.dynamics.contact_watch import ContactWatch
 from engine.dynamics.evaluation_point import (
     Evaluation,
     Pose,
-    candidate_rows,
     evaluate,
     handles_at,
     joined,
@@ -26,24 +26,18 @@ from engine.dynamics.evaluation_point import (
     surface_rows,
     world_positions,
 )
+from engine.dynamics.gauss_newton import Solution, solve
 from engine.dynamics.grab import effective_mass, matched_spring, mobility_beside
-from engine.dynamics.integrator import (
-    Scheme,
-    Solution,
-    StepTerms,
-    constraint_values,
-    held_position,
-    scheme_after,
-    solve,
-    stuck_after,
-)
+from engine.dynamics.holding import with_constraints
 from engine.dynamics.momentum import keep_momentum
+from engine.dynamics.restitution import approach_speeds, bounced
+from engine.dynamics.scheme import Scheme, scheme_after
 from engine.dynamics.state import Grab, Loads, State, StepReport, StepStatus, SurfacePoint, Trail
+from engine.dynamics.step_energy import StepTerms, constraint_values, held_position, stuck_after
 from engine.kinematics.object_kinematics import ObjectKinematics
+from engine.scenes.colliders import FLOOR, Collider
 from engine.scenes.material import Anchor, Material
 
-# The base of a standing object gives way a little under a hard knock; a fixed one does not.
-STANDING_FREQUENCY = 400.0
 CONTACT_ROUNDS = 3
 ROLLING_RESISTANCE = 1.0  # rate at which what touches the floor loses speed by rolling over it [1/s]
 LAST_RESORT = 0.05  # RMS of the last correction, as a share of size, up to which a fallback step is taken
@@ -66,6 +60,7 @@ class Mechanics:
         anchor: Anchor,
         gravity: float = 9.81,
         floor: bool = True,
+        colliders: Sequence[Collider] = (),
         metres_per_unit: float = 0.5,
         shape: Shape | None = None,
     ) -> None:
@@ -77,11 +72,13 @@ class Mechanics:
             anchor: free, standing on its base, fixed at it, or hung by its top.
             gravity: along -Z [m/s^2].
             floor: a floor at z = 0.
+            colliders: what else there is to touch, world [m].
             metres_per_unit: size of the unit frame's unit [m].
             shape: what another `Mechanics` of the same object found, to save time.
         """
         self.kinematics, self.material, self.anchor = kinematics, material, anchor
         self.gravity, self.floor, self.metres_per_unit = gravity, floor, metres_per_unit
+        self.colliders = tuple(colliders)
         self._size = kinematics.rest.size * metres_per_unit
         self._shape = describe_shape(kinematics) if shape is None else shape
         self._base = Base(kinematics, self._shape, anchor, metres_per_unit)
@@ -89,8 +86,7 @@ class Mechanics:
             kinematics, self._shape, material, metres_per_unit, self._base.rows if self._base.held else None
         )
         self._weight = Reaction(np.zeros(self.body.k_q), np.zeros(6))
-        self._touchable = self._base.touchable(self.body.candidate_rest.double().numpy())
-        self._touchable_rows = candidate_rows(self.body, self._touchable)
+        self._watch = ContactWatch(self.body, self._base, (*((FLOOR,) if floor else ()), *self.colliders))
         if self._base.held:
             home = self.rest_state()
             at_home = evaluate(self.body, Pose(home.p, home.R, home.q), joined([], self.body))
@@ -111,23 +107,34 @@ class Mechanics:
 
     def with_material(self, material: Material) -> Mechanics:
         """Return the same object with another material."""
-        return self._changed(material, self.anchor, self.gravity, self.floor)
+        return self._changed(material=material)
 
     def with_anchor(self, anchor: Anchor) -> Mechanics:
         """Return the same object, held in another way."""
-        return self._changed(self.material, anchor, self.gravity, self.floor)
+        return self._changed(anchor=anchor)
 
-    def with_world(self, *, gravity: float, floor: bool) -> Mechanics:
-        """Return the same object under another gravity [m/s^2], with or without the floor."""
-        return self._changed(self.material, self.anchor, gravity, floor)
+    def with_world(
+        self, *, gravity: float | None = None, floor: bool | None = None, colliders: Sequence[Collider] | None = None
+    ) -> Mechanics:
+        """Return the same object under another gravity [m/s^2], with or without floor, among other colliders."""
+        return self._changed(gravity=gravity, floor=floor, colliders=colliders)
 
-    def _changed(self, material: Material, anchor: Anchor, gravity: float, floor: bool) -> Mechanics:
+    def _changed(
+        self,
+        *,
+        material: Material | None = None,
+        anchor: Anchor | None = None,
+        gravity: float | None = None,
+        floor: bool | None = None,
+        colliders: Sequence[Collider] | None = None,
+    ) -> Mechanics:
         return Mechanics(
             self.kinematics,
-            material=material,
-            anchor=anchor,
-            gravity=gravity,
-            floor=floor,
+            material=self.material if material is None else material,
+            anchor=self.anchor if anchor is None else anchor,
+            gravity=self.gravity if gravity is None else gravity,
+            floor=self.floor if floor is None else floor,
+            colliders=self.colliders if colliders is None else colliders,
             metres_per_unit=self.metres_per_unit,
             shape=self._shape,
         )
@@ -184,17 +191,17 @@ class Mechanics:
     def step(self, state: State, loads: Loads, h: float) -> tuple[State, StepReport]:
         """Advance by ``h`` seconds. On failure the old state comes back, with the reason in the report."""
         trail = state.trail
-        restart = trail is None or abs(trail.h - h) > 1e-9 or len(trail.old_q) != len(state.q)
+        restart = trail is None or trail.bounced or abs(trail.h - h) > 1e-9 or len(trail.old_q) != len(state.q)
         solution, terms, watched = self._solve(state, loads, h, restart=restart)
         status = StepStatus.CONVERGED
         # An impact: a point closed that was open. The two-step scheme would carry the old velocity through it.
-        closed = self._touching(solution, watched)
+        closed = self._watch.closed(solution.evaluation, watched, terms.touch)
         impact = not restart and trail is not None and not (closed <= trail.contacts)
         if not restart and (impact or not solution.acceptable):
             status = StepStatus.CONVERGED if impact and solution.acceptable else StepStatus.FALLBACK
             restart = True
             solution, terms, watched = self._solve(state, loads, h, restart=True)
-            closed = self._touching(solution, watched)
+            closed = self._watch.closed(solution.evaluation, watched, terms.touch)
         if not solution.finite:
             return state, self._failed(StepStatus.NOT_FINITE, solution, "the state is not finite")
         # Every iterate has less energy than the one before, so a backward Euler step that is nearly there is stable.
@@ -203,7 +210,7 @@ class Mechanics:
                 f"no equilibrium in {solution.iterations} iterations, last correction {solution.residual:.1e} of size"
             )
             return state, self._failed(StepStatus.NOT_CONVERGED, solution, text)
-        return self._accept(state, loads, h, solution, terms, closed, status)
+        return self._accept(state, loads, h, solution, terms, watched, closed, status)
 
     def _failed(self, status: StepStatus, solution: Solution, message: str) -> StepReport:
         return StepReport(status, solution.iterations, solution.residual, 0.0, 0.0, 0.0, message=message)
@@ -216,20 +223,16 @@ class Mechanics:
         start = Pose(state.p, state.R, state.q)
         predicted = moved(start, h * np.concatenate((state.v, state.w, state.qd)))
         handles = handles_at(self.body, predicted)
-        watched = self._watch(predicted, handles[0], h)
-        if self.floor and state.trail is not None:
-            # What touches is watched on, or two sets of points take turns for ever.
-            watched = np.union1d(watched, np.array(sorted(state.trail.contacts), dtype=np.int64))
+        reach = (MARGIN + 0.004) * self.size + 2.0 * self.gravity * h**2
+        still = state.trail.contacts if state.trail is not None else frozenset[int]()
+        watched = self._watch.near(predicted, handles[0], reach, still)
         terms, at_start = self._terms(state, loads, h, scheme, watched, predicted, handles)
         solution = solve(self.body, at_start, terms)
-        for _ in range(CONTACT_ROUNDS if self.floor and solution.finite else 0):
-            end = solution.evaluation
-            heights = world_positions(self.body, end.pose, end.handles[0], self._touchable_rows)[:, 2]
-            missed = np.flatnonzero((heights < -0.001 * self.size) & ~np.isin(self._touchable, watched))
+        for _ in range(CONTACT_ROUNDS if solution.finite else 0):
+            missed = self._watch.missed(solution.evaluation, watched)
             if not len(missed):
                 break
-            deepest = missed[np.argsort(heights[missed], kind="stable")[:8]]
-            watched = np.concatenate((watched, self._touchable[deepest]))
+            watched = np.concatenate((watched, missed))
             terms, at_start = self._terms(state, loads, h, scheme, watched, predicted, handles)
             solution = solve(self.body, at_start, terms)
         return solution, terms, watched
@@ -241,6 +244,7 @@ class Mechanics:
         h: float,
         solution: Solution,
         terms: StepTerms,
+        watched: Int[np.ndarray, " c"],
         closed: frozenset[int],
         status: StepStatus,
     ) -> tuple[State, StepReport]:
@@ -255,11 +259,14 @@ class Mechanics:
             u = keep_momentum(masses, self._before(state), e, u, np.array([0.0, 0.0, -self.gravity * h]))
         elif closed:
             u = u * (1.0 - ROLLING_RESISTANCE * h)
-        velocities = (e.masses_jacobian.T @ u).reshape(-1, 3)
+        struck = closed - state.trail.contacts if state.trail is not None else closed
+        rebound = self._bounced(state, u, e, terms, np.isin(watched, sorted(struck)), h)
+        velocities = (e.masses_jacobian.T @ rebound).reshape(-1, 3)
         stuck = stuck_after(self.body, pose.q, terms)
         handles = e.handles[0].numpy()
         before = (*self._before(state), state.q, state.qd)
-        trail = Trail(e.masses_at, velocities, *before, h, closed, handles)
+        trail = Trail(e.masses_at, velocities, *before, h, closed, handles, bounced=rebound is not u)
+        u = rebound
         new = State(state.time + h, pose.p, pose.R, pose.q, u[:3], u[3:6], u[6:], stuck, trail)
         kinetic = 0.5 * float(np.einsum("m,md,md->", masses, velocities, velocities))
         if not np.isfinite(kinetic):
@@ -281,6 +288,31 @@ class Mechanics:
         )
         return new, report
 
+    def _bounced(
+        self,
+        state: State,
+        u: Float64[np.ndarray, " d"],
+        end: Evaluation,
+        terms: StepTerms,
+        struck: Bool[np.ndarray, " c"],
+        h: float,
+    ) -> Float64[np.ndarray, " d"]:
+        """Return the velocities after the contacts that ``struck`` in this step have thrown the object back."""
+        share, c = self.material.restitution, terms.contact_count
+        if share <= 0 or not struck.any():
+            return u
+        placed = terms.touch.at(end.points_at[:c])
+        rows = placed.turned(end.points_jacobian[:, :c]).reshape(len(u), c, 3)[:, :, 2].T
+        gap, normal = terms.touch.surfaces.gaps(terms.touch.before)
+        closing = -rows @ np.concatenate((state.v, state.w, state.qd))
+        speed = approach_speeds(closing, gap - terms.touch.margin, self.gravity * normal[:, 2])
+        # What falls by less than in two steps rests: bounces below the length of a step would never end.
+        struck = struck & (speed > 2.0 * self.gravity * h)
+        if not struck.any():
+            return u
+        touching = struck | (placed.local[:, 2] < terms.touch.margin)
+        return bounced(u, end.mass_matrix, rows[touching], np.where(struck, share * speed, 0.0)[touching])
+
     # -- parts of the step -------------------------------------------------------------------------------------
 
     def _before(self, state: State) -> tuple[Float64[np.ndarray, "m 3"], Float64[np.ndarray, "m 3"]]:
@@ -301,18 +333,6 @@ class Mechanics:
         """Return BDF2, or backward Euler where there is no step before."""
         return scheme_after(self._before(state), (state.q, state.qd), None if restart else state.trail, h, self.gravity)
 
-    def _watch(self, predicted: Pose, handles: Float[Tensor, "t 8"], h: float) -> Int[np.ndarray, " c"]:
-        """Choose the candidates that may touch the floor in this step."""
-        if not self.floor or not np.isfinite(predicted.p).all():
-            return np.zeros(0, dtype=np.int64)
-        positions = world_positions(self.body, predicted, handles, self._touchable_rows)
-        reach = (MARGIN + 0.004) * self.size + 2.0 * self.gravity * h**2
-        return self._touchable[choose_points(positions, reach, self.size)]
-
-    def _touching(self, solution: Solution, watched: Int[np.ndarray, " c"]) -> frozenset[int]:
-        heights = solution.evaluation.points_at[: len(watched), 2]
-        return frozenset(int(i) for i in watched[heights < MARGIN * self.size])
-
     def _terms(
         self,
         state: State,
@@ -327,7 +347,7 @@ class Mechanics:
         body = self.body
         held = [loads.grab.point] if loads.grab is not None else []
         pins, pushed = [p.point for p in loads.pins], [f.point for f in loads.forces]
-        groups = [candidate_rows(body, watched), *[surface_rows(body, g) for g in (held, pins, pushed) if g]]
+        groups = [self._watch.rows(watched), *[surface_rows(body, g) for g in (held, pins, pushed) if g]]
         extra = joined(groups, body)
         start = evaluate(body, predicted, extra, handles=handles)
         before = world_positions(body, Pose(state.p, state.R, state.q), self._handles_now(state), extra)
@@ -347,8 +367,7 @@ class Mechanics:
             scheme=scheme,
             h=h,
             extra=extra,
-            contact_count=c,
-            contact_before=before[:c],
+            touch=self._watch.touch(watched, before[:c], h),
             contact_load=np.full(c, self.mass * self.gravity / max(c, 1)),
             grab=loads.grab,
             grab_before=None,
@@ -367,34 +386,4 @@ class Mechanics:
         if loads.grab is not None:
             held_before = np.asarray(loads.grab.point.barycentric) @ before[c : c + 3]
             terms = replace(terms, grab_before=held_before)
-        return self._with_constraints(terms, loads, start), start
-
-    def _with_constraints(self, terms: StepTerms, loads: Loads, start: Evaluation) -> StepTerms:
-        """Add the springs of the anchor and of the pins."""
-        if not self._base.held and not loads.pins:
-            return terms
-        rows = np.zeros((0, terms.sample_rows.shape[1]))
-        wanted: list[np.ndarray] = []
-        if self._base.held:
-            rows = self._base.rows
-            wanted.append(rows @ self._base.home.ravel())
-        wanted.extend(np.asarray(pin.target) for pin in loads.pins)
-        terms = replace(terms, sample_rows=rows, wanted=np.concatenate(wanted))
-        _, derivative = constraint_values(start, terms)
-        inverse = np.linalg.inv(start.mass_matrix)
-        most = 6 + self.body.k_q // 2
-        if self._base.held and self.anchor is Anchor.STANDING:
-            soft = hold(derivative[:6], inverse, most=6, hard=STANDING_FREQUENCY, least_share=0.0).stiffness
-            stiffness = np.zeros((len(derivative), len(derivative)))
-            stiffness[:6, :6] = soft
-            spring = ConstraintSpring(stiffness, 6, over=False)
-            if loads.pins:
-                pinned = hold(derivative[6:], inverse, most=most)
-                stiffness[6:, 6:] = pinned.stiffness
-                spring = ConstraintSpring(stiffness, 6 + pinned.kept, pinned.over)
-        else:
-            spring = hold(derivative, inverse, most=most)
-        support = np.concatenate(
-            (self._weight.support if self._base.held else np.zeros(0), np.zeros(3 * len(loads.pins)))
-        )
-        return replace(terms, constraint=spring, support=support)
+        return with_constraints(terms, loads, start, self._base, self._weight, anchor=self.anchor), start

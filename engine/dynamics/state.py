@@ -72,8 +72,9 @@ class Trail:
         old_positions, old_velocities: one step ago.
         old_q, old_qd: reduced coordinates and their rates one step ago.
         h: that step's length [s].
-        contacts: candidate numbers that touch the floor now.
+        contacts: numbers of the contacts that touch now.
         handles: dual quaternions of the handles now, shape (t, 8), unit frame.
+        bounced: an impact has just turned the velocities, so that two steps no longer follow one law.
     """
 
     positions: Float64[np.ndarray, "m 3"]
@@ -85,6 +86,7 @@ class Trail:
     h: float
     contacts: frozenset[int]
     handles: Float32[np.ndarray, "t 8"] | Float64[np.ndarray, "t 8"]
+    bounced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +134,7 @@ class StepReport:
         residual: RMS of the last correction, as a share of size.
         kinetic, elastic, gravitational: energies at the end [J]; gravity measured from the floor.
         grab_point: where the held point is [m], and ``grab_force``: the pull on it [N].
-        contacts: number of points that touch the floor.
+        contacts: number of points that touch a surface.
         message: one sentence when the step failed.
     """
 

@@ -29,7 +29,7 @@ from engine.dynamics.evaluation_point import (
 from engine.dynamics.gauss_newton import Solution, solve
 from engine.dynamics.grab import effective_mass, matched_spring, mobility_beside
 from engine.dynamics.holding import with_constraints
-from engine.dynamics.momentum import keep_momentum
+from engine.dynamics.momentum import keep_momentum, slowed_spin
 from engine.dynamics.restitution import approach_speeds, bounced
 from engine.dynamics.scheme import Scheme, scheme_after
 from engine.dynamics.state import Grab, Loads, State, StepReport, StepStatus, SurfacePoint, Trail
@@ -39,7 +39,7 @@ from engine.scenes.colliders import FLOOR, Collider
 from engine.scenes.material import Anchor, Material
 
 CONTACT_ROUNDS = 3
-ROLLING_RESISTANCE = 1.0  # rate at which what touches the floor loses speed by rolling over it [1/s]
+ROLLING_RESISTANCE = 2.0  # rate at which what touches something loses its spin by rolling over it [1/s]
 LAST_RESORT = 0.05  # RMS of the last correction, as a share of size, up to which a fallback step is taken
 
 
@@ -258,7 +258,7 @@ class Mechanics:
         if free and not (state.trail is not None and state.trail.contacts):
             u = keep_momentum(masses, self._before(state), e, u, np.array([0.0, 0.0, -self.gravity * h]))
         elif closed:
-            u = u * (1.0 - ROLLING_RESISTANCE * h)
+            u = slowed_spin(masses, e, u, ROLLING_RESISTANCE * h)
         struck = closed - state.trail.contacts if state.trail is not None else closed
         rebound = self._bounced(state, u, e, terms, np.isin(watched, sorted(struck)), h)
         velocities = (e.masses_jacobian.T @ rebound).reshape(-1, 3)

@@ -46,3 +46,17 @@ def keep_momentum(
     corrected[:3] += drift + np.cross(spin, now.pose.p - centre)
     corrected[3:6] += spin
     return corrected
+
+
+def slowed_spin(
+    masses: Float64[np.ndarray, " m"], now: Evaluation, u: Float64[np.ndarray, " d"], share: float
+) -> Float64[np.ndarray, " d"]:
+    """Take a share of the turning away, about the centre of mass, which goes on at its speed.
+
+    What rolls is slowed by it through its friction; what slides without turning is not.
+    """
+    centre = masses @ now.masses_at / masses.sum()
+    slowed = u.copy()
+    slowed[3:6] *= 1.0 - share
+    slowed[:3] += share * np.cross(u[3:6], centre - now.pose.p)
+    return slowed

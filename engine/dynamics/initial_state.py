@@ -1,9 +1,9 @@
 """The state of an object from the places and velocities of named particles.
 
 Source: NeuROK (arXiv:2605.30347), which starts an object from observed particles by
-``min |x0 - x(y)|^2 + |xd0 - J u|^2`` over its coordinates ``y = (p, R, q)`` and their rates ``u = (v, w, qd)``. The first
-term does not see ``u``, so the pose is found first and the velocity at it, by linear least squares. Where a few particles
-leave a choice, ours is: the pose near the home pose and near rest, and the velocity of least kinetic energy.
+``min |x0 - x(y)|^2 + |xd0 - J u|^2`` over its coordinates ``y = (p, R, q)`` and their rates ``u = (v, w, qd)``. The
+first term does not see ``u``, so the pose is found first and the velocity at it, by linear least squares. Where a few
+particles leave a choice, ours is: the pose near the home pose and near rest, and the velocity of least kinetic energy.
 
 Symbols: ``x = p + s R F(q)``, ``s`` metres per unit, ``J`` Jacobian of the particles, ``M`` mass matrix, ``B`` the
 particles' Jacobian in coordinates whose kinetic energy is half their square, ``N`` a basis of what the anchor allows.

@@ -115,7 +115,7 @@ class Display(QObject):
         rest_vertices = event.metres_per_unit * np.asarray(event.rest.vertices)
         rest_vertices[:, 2] -= rest_vertices[:, 2].min()
         window.viewport.set_object(event.rest, rest_vertices)
-        window.physics.show_material(event.material)
+        window.physics.show_material(event.material, event.material_reason)
         window.physics.show_anchor(event.anchor)
         window.physics.show_pins(0)
         window.physics.setEnabled(True)

@@ -29,6 +29,7 @@ def inspect(mesh: options.Mesh, up: options.Up = None, as_json: options.AsJson =
         "handles": int(loaded.vertex_weights.shape[1]),
         "anchor": loaded.anchor.value,
         "material": loaded.material.name,
+        "material_reason": loaded.material_reason or "named by the gallery",
         "trust": loaded.trust,
         "checkpoint": loaded.fingerprint,
     }

@@ -56,6 +56,9 @@ class PhysicsPanel(QWidget):
         self._preset.wheelEvent = lambda event: event.ignore()
         for key in self._presets:
             self._preset.addItem(key.replace("_", " ").capitalize(), key)
+        self._reason = QLabel(wordWrap=True)
+        self._reason.setObjectName("muted")
+        self._reason.hide()
         self.stiffness = ValueSlider(
             "Stiffness",
             low=0.2,
@@ -103,8 +106,10 @@ class PhysicsPanel(QWidget):
         self._connect()
         self.setEnabled(False)
 
-    def show_material(self, material: Material) -> None:
-        """Show a material without telling anyone."""
+    def show_material(self, material: Material, reason: str = "") -> None:
+        """Show a material, and why the object has it if that is known, without telling anyone."""
+        self._reason.setText(reason)
+        self._reason.setVisible(bool(reason))
         self._material = material
         self.stiffness.set_value(material.frequency)
         self.damping.set_value(material.damping_ratio)
@@ -129,6 +134,7 @@ class PhysicsPanel(QWidget):
         column.setSpacing(11)
         column.addWidget(heading("Material"))
         column.addWidget(self._preset)
+        column.addWidget(self._reason)
         for control in (self.stiffness, self.damping, self.joint_friction):
             column.addWidget(control)
         column.addWidget(_divider())

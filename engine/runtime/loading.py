@@ -12,6 +12,7 @@ from jaxtyping import Float32, Float64
 
 from engine.dynamics.anchoring import guess_anchor
 from engine.dynamics.body import describe_shape
+from engine.dynamics.material_guess import MaterialGuess, guess_material
 from engine.dynamics.mechanics import Mechanics
 from engine.dynamics.state import Grab, Loads, State, StepReport, SurfacePoint
 from engine.geometry.mesh_reader import load_rest_shape
@@ -87,6 +88,7 @@ class LoadedObject:
         fingerprint: of the checkpoint.
         trust: a few words on how far the network may be trusted with this shape.
         checkpoint: file of the network; None where it came from no file.
+        material_reason: one sentence on why it has this material; empty where the material was asked for.
     """
 
     path: Path
@@ -100,6 +102,7 @@ class LoadedObject:
     fingerprint: str
     trust: str = ""
     checkpoint: Path | None = None
+    material_reason: str = ""
 
 
 def load_object(command: LoadMesh, *, cancelled: Callable[[], bool] = lambda: False) -> LoadedObject:
@@ -123,7 +126,8 @@ def load_object(command: LoadMesh, *, cancelled: Callable[[], bool] = lambda: Fa
     _go_on(cancelled)
     shape = describe_shape(kinematics)
     anchor = command.anchor or guess_anchor(kinematics, shape)
-    material = material_for(wanted or MATERIALS["elastic"], rest)
+    guess = guess_material(kinematics, shape) if wanted is None else MaterialGuess(wanted, "")
+    material = material_for(guess.material, rest)
     motion = Mechanics(
         kinematics, material=material, anchor=anchor, metres_per_unit=command.metres_per_unit, shape=shape
     )
@@ -140,6 +144,7 @@ def load_object(command: LoadMesh, *, cancelled: Callable[[], bool] = lambda: Fa
         fingerprint=kinematics.fingerprint,
         trust=_trust(kinematics),
         checkpoint=checkpoint,
+        material_reason=guess.reason,
     )
 
 

@@ -287,6 +287,7 @@ class Loaded:
         trust: a few words on how far the network may be trusted with this shape; empty if unknown.
         path: the file.
         checkpoint: file of the network that moves it; None where it came from no file.
+        material_reason: one sentence on why it has this material; empty where the material was asked for.
     """
 
     generation: int
@@ -298,6 +299,7 @@ class Loaded:
     trust: str
     path: Path
     checkpoint: Path | None = None
+    material_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

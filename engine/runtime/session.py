@@ -179,6 +179,7 @@ class Session:
                 trust=loaded.trust,
                 path=loaded.path,
                 checkpoint=loaded.checkpoint,
+                material_reason=loaded.material_reason,
             )
         )
         self._run(True, again=True)

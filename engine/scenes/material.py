@@ -56,4 +56,4 @@ _PRESETS = (
 )
 
 MATERIALS: dict[str, Material] = {material.name: material for material in _PRESETS}
-"""The presets by name; ``elastic`` is the one that any unknown object starts with."""
+"""The presets by name; an object that nothing is known of starts with one that `material_guess` finds."""

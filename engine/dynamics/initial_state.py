@@ -1,9 +1,9 @@
 """The state of an object from the places and velocities of named particles.
 
 Source: NeuROK (arXiv:2605.30347), which starts an object from observed particles by
-``min |x0 - x(y)|^2 + |xd0 - J u|^2`` over its coordinates ``y = (p, R, q)`` and their rates ``u = (v, w, qd)``. The
-first term does not see ``u``, so the pose is found first and the velocity at it, by linear least squares. Where a few
-particles leave a choice, ours is: the pose near the home pose and near rest, and the velocity of least kinetic energy.
+``min |x0 - x(y)|^2 + |xd0 - J u|^2`` over its coordinates ``y = (p, R, q)`` and their rates ``u = (v, w, qd)``. Here
+the pose is found first, from the places alone, and then the velocity at it, by linear least squares. Where a few
+particles leave a choice, ours is: the pose near home and near rest, and the velocity of least kinetic energy.
 
 Symbols: ``x = p + s R F(q)``, ``s`` metres per unit, ``J`` Jacobian of the particles, ``M`` mass matrix, ``B`` the
 particles' Jacobian in coordinates whose kinetic energy is half their square, ``N`` a basis of what the anchor allows.
@@ -29,15 +29,14 @@ from engine.kinematics.inverse_kinematics import Fit, Posable, fit_points
 # How well places are taken to be known, as a share of size. It weighs them against the prior of q: a handful of
 # particles bends the object no farther than this is worth, and hundreds leave their own answer unchanged.
 ACCURACY = 1e-3
-# From rest, a folded limb may end in a local minimum. An error above this share of size is reason to try elsewhere,
-# RETRIES times, and an objective lower by half is reason to believe what was found there.
-RETRY_ABOVE, RETRIES, RETRY_SPREAD = 0.01, 2, 3.0
-# Ridge grows by this factor while q is outside the learned range; a thousand millions at most.
-RIDGE_GROWTH, RIDGE_ROUNDS = 4.0, 15
+# The prior's pull begins this much stronger, and weakens by a factor per fit, whose root is taken whenever q leaves the
+# learned range. With the final pull from the beginning, descents of a laptop's lid or a held cloth ran out of the range
+# and ended there, in local minima.
+PULL_AT_FIRST, PULL_FACTOR, PULL_ROUNDS = 4.0**8, 4.0, 14
 # A motion counts as seen if, for the same kinetic energy, the particles move at least at this share of the speed of
-# the motion that they see best of all, the anchor not counted. Other motions would need a million times the energy for
-# the same speed, and would be made of rounding errors.
-RANK = 1e-3
+# the motion that they see best of all, the anchor not counted. Other motions would need ten thousand times the energy
+# for the same speed: a particle beside the base of a laptop would slam its lid at hundreds of metres per second.
+RANK = 1e-2
 # The same for the rows of the anchor, against the strongest of them.
 ANCHOR_RANK = 1e-6
 # Particles whose spread across a line is below this share of size do not tell the turn about it.
@@ -280,32 +279,21 @@ def _fit_within_range(
     weights: Float64[np.ndarray, " e"],
     ridge: float,
 ) -> Fit:
-    """Fit from rest, elsewhere too if that ends far off, and with a stronger ridge while q is out of range."""
+    """Fit under ever weaker pulls toward rest, each from where the last one in range ended."""
     total = float(weights.sum())
-
-    def descend(start: Float64[np.ndarray, " r"], pull: float) -> Fit:
-        return fit_points(posable, targets, weights=weights, start=start, restarts=0, ridge=pull / total)
-
-    def objective(fit: Fit) -> float:
-        return total * fit.error**2 + ridge * float(fit.q @ fit.q)
-
-    best = descend(np.zeros(posable.freedoms), ridge)
-    if posable.freedoms and total * best.error**2 > (RETRY_ABOVE * body.kinematics.rest.size) ** 2:
-        rng = np.random.default_rng(0)
-        for _ in range(RETRIES):
-            found = descend(RETRY_SPREAD * rng.standard_normal(posable.freedoms), ridge)
-            best = found if objective(found) < 0.5 * objective(best) else best
-    for _ in range(RIDGE_ROUNDS):
-        if _within_range(body, best.q):
-            return best
-        ridge *= RIDGE_GROWTH
-        best = descend(best.q, ridge)
-    return best if _within_range(body, best.q) else _placed_at_rest(posable, targets, weights)
-
-
-def _placed_at_rest(posable: Posable, targets: Float64[np.ndarray, "e 3"], weights: Float64[np.ndarray, " e"]) -> Fit:
-    """Return the best placement at rest."""
-    return fit_points(posable, targets, weights=weights, restarts=0, iterations=0)
+    # At rest, which is in range.
+    best = fit_points(posable, targets, weights=weights, restarts=0, iterations=0)
+    pull, factor = PULL_AT_FIRST, PULL_FACTOR
+    for _ in range(PULL_ROUNDS if posable.freedoms else 0):
+        weaker = max(pull / factor, 1.0)
+        found = fit_points(posable, targets, weights=weights, start=best.q, restarts=0, ridge=weaker * ridge / total)
+        if _within_range(body, found.q):
+            best, pull = found, weaker
+        else:
+            factor = np.sqrt(factor)
+        if pull == 1.0:
+            break
+    return best
 
 
 def _within_range(body: Body, q: Float64[np.ndarray, " r"]) -> bool:

@@ -35,7 +35,7 @@ ACCURACY = 1e-3
 PULL_AT_FIRST, PULL_FACTOR, PULL_ROUNDS = 4.0**8, 4.0, 14
 # A motion counts as seen if, for the same kinetic energy, the particles move at least at this share of the speed of
 # the motion that they see best of all, the anchor not counted. Other motions would need ten thousand times the energy
-# for the same speed: a particle beside the base of a laptop would slam its lid at hundreds of metres per second.
+# for the same speed: 1 m/s asked of a particle that a hung laptop hardly lets move swung the rest at 130 m/s.
 RANK = 1e-2
 # The same for the rows of the anchor, against the strongest of them.
 ANCHOR_RANK = 1e-6
@@ -238,7 +238,7 @@ class _HeldParticles:
         rows = self._rows @ moves.T
         follows = -np.linalg.lstsq(rows[:, :6], rows[:, 6:], rcond=ANCHOR_RANK)[0]
         moves = generalized_jacobian(x, (tangents @ turn.T).transpose(1, 0, 2))
-        slopes = (moves[6:] + follows.T @ moves[:6]).reshape(len(q), -1, 3).transpose(1, 0, 2)
+        slopes = (moves[6:] + follows.T @ moves[:6]).reshape(len(q), len(x), 3).transpose(1, 0, 2)
         return np.concatenate((x, self.frame)), np.concatenate((slopes, np.zeros((4, len(q), 3))))
 
 

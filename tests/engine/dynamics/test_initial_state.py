@@ -40,7 +40,10 @@ def random_points(mechanics: Mechanics, count: int, seed: int) -> list[SurfacePo
     """Return points all over the surface."""
     rng = np.random.default_rng(seed)
     faces = rng.integers(len(mechanics.kinematics.rest.faces), size=count)
-    return [SurfacePoint(int(face), tuple(map(float, rng.dirichlet(np.ones(3))))) for face in faces]
+    corners = rng.dirichlet(np.ones(3), size=count)
+    return [
+        SurfacePoint(int(face), (float(a), float(b), float(c))) for face, (a, b, c) in zip(faces, corners, strict=True)
+    ]
 
 
 def highest_point(mechanics: Mechanics) -> SurfacePoint:
@@ -101,7 +104,7 @@ def test_particles_of_a_held_object_come_back_with_its_base_at_home(free_bear: M
     home = mechanics.rest_state()
     bent = replace(home, q=np.eye(len(home.q))[0] * 2.0)
     base = Base(mechanics.kinematics, mechanics.body.shape, mechanics.anchor, mechanics.metres_per_unit)
-    # One Newton step of the root, and the fit's own answer to it: a state that the anchor allows.
+    # The answer to particles that also drag the base along: bent, and as the anchor allows.
     leaning = state_from_particles(mechanics, points, read(mechanics, bent, points)[0], None).state
     x = read(mechanics, leaning, points)[0]
     found = state_from_particles(mechanics, points, x, None)
